@@ -36,7 +36,7 @@ where
     let stop = Arc::new(Stop::default());
     let guard = StopOnDrop(Arc::clone(&stop));
     let context = Arc::clone(context);
-    // Without this, events on the thread would not belong to the call.
+    // The thread enters the span of the caller, so that its log events belong to the call.
     let span = tracing::Span::current();
     let mut working = tokio::task::spawn_blocking(move || span.in_scope(|| work(&context, &stop)));
     let done = loop {
@@ -49,6 +49,7 @@ where
             ),
         }
     };
+    // The guard lives until here, so that dropping the future stops the work, which no runtime can cancel.
     drop(guard);
     let result = done.map_err(|cause| ToolError::Fatal(Error::because(text!("finish a tool"), cause)))?;
     result.map_err(ToolError::Respond)

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-/// Settings of every command on a private layer. Git must not start background processes, which end with the command.
-/// Files that only speed git up, or that repeat earlier resolutions of conflicts, are not kept.
+/// Settings of every command on a private layer. Git must not start background processes, because they end with the
+/// command. It must write neither commit graphs nor recorded resolutions of conflicts, because a repository with such
+/// changes is not kept.
 const ON_A_LAYER: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
     ("gc.auto", "0"),
@@ -16,7 +17,8 @@ const ON_A_LAYER: &[(&str, &str)] = &[
 /// nothing.
 const EDITORS: &[(&str, &str)] = &[("GIT_EDITOR", ":"), ("GIT_SEQUENCE_EDITOR", ":"), ("GIT_MERGE_AUTOEDIT", "no")];
 
-/// Changes the environment of a command on a private layer: hooks of the project run, and git knows the `own` settings of the user.
+/// Changes the environment of a command on a private layer, so that hooks of the project run, and git has the `own`
+/// settings of the user.
 pub(crate) fn on_a_layer(environment: &mut Vec<(OsString, OsString)>, own: Vec<(String, String)>) {
     for (name, value) in EDITORS {
         if !environment.iter().any(|(known, _)| known == name) {
@@ -24,7 +26,9 @@ pub(crate) fn on_a_layer(environment: &mut Vec<(OsString, OsString)>, own: Vec<(
         }
     }
     let mut keys = configuration(environment);
+    // Hooks may run here: they are confined like the command, and git's changes are judged afterwards.
     keys.retain(|(key, _)| !key.eq_ignore_ascii_case("core.hooksPath"));
+    // Of two equal keys the last one wins, so the user's settings cannot change the fixed ones.
     keys.extend(own);
     keys.extend(ON_A_LAYER.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
     set_configuration(environment, keys);

@@ -61,6 +61,7 @@ impl Jobs {
 
     /// Starts a job, if fewer than `most` exist. With `input`, its stdin can be written to; otherwise it is empty.
     pub fn start(&self, wanted: Wanted, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
+        // The lock is held until the job is in the list, so that concurrent calls cannot exceed the limit.
         let mut all = self.all();
         if all.len() as u64 >= most {
             let ids: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
@@ -99,7 +100,8 @@ impl Jobs {
 
     /// Returns the output of a job since the last call. A job that has ended is forgotten with this call.
     pub async fn report(&self, job: &Running) -> Result<Output, ToolError> {
-        // The end is recorded before the channel is closed.
+        // This is read before the end is taken: the thread records the end and then closes the channel. So a closed
+        // channel without an end means that the thread has died.
         let is_over = job.ended.has_changed().is_err();
         let result = match job.take_end(is_over) {
             End::Awaited if !is_over => return job.so_far(),
@@ -122,7 +124,8 @@ impl Jobs {
             }
             Err(ToolError::Respond(failure)) => {
                 let rest = job.live.take();
-                // A blocked file was replaced, and the job may have printed the new one before it was ended.
+                // A conflict means that a blocked file was replaced. The job may have printed the new file before it
+                // was killed, so its output is withheld.
                 let is_withheld = failure.code == ErrorCode::Conflict;
                 let mut output = Output::text(if is_withheld { String::new() } else { rest.text });
                 output.truncated = rest.truncated;
@@ -142,6 +145,7 @@ impl Jobs {
     /// Ends all jobs, and waits at most this long.
     fn end_all(&self, patience: Duration) {
         let all = std::mem::take(&mut *self.all());
+        // All jobs are asked to end before the first wait, so that they share one time limit.
         all.iter().for_each(|job| job.live.stop());
         let deadline = Instant::now() + patience;
         all.iter().for_each(|job| job.wait_for_thread(deadline.saturating_duration_since(Instant::now())));
@@ -173,6 +177,7 @@ impl Running {
         let (its_live, its_end) = (Arc::clone(&live), Arc::clone(&end));
         std::thread::Builder::new().name(format!("job {id}")).spawn(move || {
             let _running: mpsc::Sender<()> = running;
+            // `left` has no receiver: `Jobs` waits for the end of the whole thread instead.
             let ran = block_on(commands.run_live(&wanted, &its_live, true, mpsc::channel().0));
             *its_end.lock().unwrap_or_else(PoisonError::into_inner) = End::Done(ran.map(Box::new));
             say_ended.send_replace(true);
@@ -254,7 +259,8 @@ impl Running {
 
     fn wait_for_thread(&self, patience: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        // A job that does not end in time ends with this process, because its line breaks.
+        // A job that does not end in time ends with this process: its supervisor ends it when the socket to the host
+        // breaks.
         let _ = thread.recv_timeout(patience);
     }
 }

@@ -9,12 +9,12 @@ use std::path::Path;
 use toolfence_workspace::Root;
 use toolfence_workspace::stash::{ExchangeError, Moment, Stash, is_unchanged_since, remove_tree};
 
-/// Plans that the project gets the changes for which `keep` returns `true`. The stash is created in `place`, and the
+/// Plans to put the changes for which `keep` returns `true` into the project. The stash is created in `place`, and the
 /// kept entries are moved into it out of the layer. `changes` is the whole list of the layer, and the command began
 /// after `since`.
 ///
-/// A new folder that is kept is moved as a whole, without the entries in it that are not kept. If an entry of a new folder is kept,
-/// the folder must be kept too.
+/// A new folder that is kept is moved as a whole, without the entries in it that are not kept. If an entry of a new
+/// folder is kept, the folder must be kept too.
 ///
 /// # Errors
 /// An entry cannot be moved. Conflicts are reported by [`Stash::exchange`].
@@ -27,7 +27,8 @@ pub fn plan(
     since: Moment,
 ) -> Result<Stash, ExchangeError> {
     let mut stash = Stash::create(place).map_err(ExchangeError::Plan)?;
-    // In reverse order, so that the entries of a new folder precede the folder.
+    // Changes are processed in reverse order, so that unwanted entries of a new folder are deleted before the folder is
+    // moved.
     for (change, comes_with_folder) in changes.iter().zip(in_kept_folders(changes, keep)).rev() {
         let Change { path, kind, is_copy } = change;
         let failed = |errno| ExchangeError::System(path.clone(), errno);
@@ -53,6 +54,7 @@ pub fn plan(
                 continue;
             }
             ChangeKind::Added(entry) => {
+                // A conflict, because keeping the entry would bring back what the user has removed.
                 if *is_copy && was_removed(root, path, matches!(entry, Entry::Folder { .. }), since) {
                     stash.conflicts_at(path);
                 }
@@ -69,8 +71,8 @@ pub fn plan(
     Ok(stash)
 }
 
-/// For each change, whether a folder above it is new and kept. Such a folder precedes its entries. The entries of a new folder that is
-/// not kept stay in the layer.
+/// Returns for each change whether a folder above it is new and kept. Such a folder precedes its entries. The entries
+/// of a new folder that is not kept stay in the layer.
 fn in_kept_folders(changes: &[Change], keep: &dyn Fn(&Change) -> bool) -> Vec<bool> {
     let mut new_folder: Option<&Path> = None;
     let mut found = Vec::with_capacity(changes.len());
@@ -88,11 +90,12 @@ fn in_kept_folders(changes: &[Change], keep: &dyn Fn(&Change) -> bool) -> Vec<bo
     found
 }
 
-/// Returns `true` if an entry that the kernel copied from the project is new because the user removed or renamed the
-/// project's entry. A command cannot rename a folder of the project in a layer. The layer does not show whether it
-/// renamed a file, so the check is whether an entry was added to or removed from a folder of the project since.
+/// Returns `true` if an entry that the kernel copied from the project is new because the user has removed or renamed
+/// the project's entry. For a folder, this is the only possible reason, because a command cannot rename a folder of the
+/// project in a layer. A file may also have been renamed by the command, so the check is whether an entry of the
+/// project's folder was added or removed since.
 fn was_removed(root: &Root, path: &Path, is_folder: bool, since: Moment) -> bool {
-    // A folder that the command created is not in the project.
+    // The command may have created some folders on the path, so the innermost one that the project has is checked.
     let above = path.ancestors().skip(1).find(|above| root.path().join(above).symlink_metadata().is_ok());
     is_folder || above.is_none_or(|above| !is_unchanged_since(root, above, since))
 }
@@ -105,7 +108,7 @@ pub fn delete(layer: &Layer, path: &Path) -> rustix::io::Result<()> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let folder = match layer.folder_of(path) {
         Ok(folder) => folder,
-        // It stays with the session: see `session_output`.
+        // The entry was moved to the session with its folder: see `session_output`.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
     };

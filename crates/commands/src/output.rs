@@ -88,7 +88,7 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
     for (repository, mut paths) in asked {
         paths.sort_unstable();
         paths.dedup();
-        // Git refuses some paths, for instance those in a submodule. Then no path of this repository counts as ignored.
+        // If git refuses one of the paths, for instance one in a submodule, none of this repository counts as ignored.
         ignored.insert(repository, git.ignored(&root.join(repository), &paths).unwrap_or_default());
     }
     let (mut removed, mut tracked_by_outer) = (0, HashMap::new());
@@ -101,7 +101,8 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         let is_ignored = |path: &Path| ignored[query.repository.as_path()].contains(path);
         let mut is_output =
             is_ignored(&query.path) && (!query.was_file || is_ignored(&query.neighbour) || is_made_again(root, change));
-        // Files that an outer repository tracks are not output, even if an inner repository ignores them.
+        // An outer repository may track files in the folder of an inner one, which ignores them. Such files are not
+        // output.
         is_output = is_output
             && !outer_repositories(&query.repository, &mut repositories, root).iter().any(|outer| {
                 let folder = (outer.clone(), query.repository.clone());
@@ -114,7 +115,8 @@ pub fn is_output(git: Option<&Git>, root: &Path, changes: &[Change]) -> Vec<bool
         if let ChangeKind::Replaced(Entry::Link { .. }) = change.kind {
             is_output = false;
         }
-        // Git never ignores a tracked file, so only folders are looked up.
+        // Git never reports a tracked file as ignored, but an ignored folder may contain one, so only folders are
+        // looked up.
         if is_output && !query.was_file && matches!(change.kind, ChangeKind::Removed | ChangeKind::Replaced(_)) {
             removed += 1;
             is_output = removed <= MOST_REMOVED && !has_tracked_files(git, root, query).unwrap_or(true);
@@ -184,8 +186,9 @@ fn query(root: &Path, change: &Change, repositories: &mut HashMap<PathBuf, Optio
     Some(Query { neighbour: relative(&above.join(ANY)), path, was_file: was_folder == Some(false), repository })
 }
 
-/// Returns the path up to the first entry of the project that is a file or a link, below which git has no entries, and
-/// whether that entry is a folder; `None` in its place if the project has no entry at the path.
+/// Returns the path up to the first entry of the project that is a file or a link, because git has no entries below
+/// one. Also returns whether the last entry of the returned path is a folder, or `None` if the project has no entry at
+/// `path`.
 fn existing_way(root: &Path, path: &Path) -> (PathBuf, Option<bool>) {
     let mut way = PathBuf::new();
     for part in path {
@@ -241,9 +244,10 @@ fn has_tracked_files_at(git: &Git, root: &Path, repository: &Path, path: &Path, 
     match git.ask(&root.join(repository), &arguments, &[], limit, 1 << 20) {
         Ok(tracked) => {
             let mut entries = tracked.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
-            // In the index, a submodule has the mode 160000: see gitformat-index(5).
+            // A submodule is an index entry with the mode 160000 (gitformat-index(5)).
             Ok(entries.any(|entry| submodules || !entry.starts_with(b"160000 ")))
         }
+        // More output than the limit means that there are tracked files.
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(true),
         Err(error) => Err(error),
     }

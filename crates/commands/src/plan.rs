@@ -15,14 +15,14 @@ use toolfence_workspace::{EditData, EditFile, EditLines, EditValue, ReplaceText,
 /// The failure that the call would certainly have.
 pub(crate) fn plan(workspace: &Workspace, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
     match planned_change(workspace, call) {
-        // Only the tool knows the setting for the largest size of a file.
+        // Only the tool knows the setting for the largest size of a file, so this is no certain failure.
         Some(Err(failure)) if failure.code == ErrorCode::TooLarge => Ok(None),
         Some(planned) => planned,
         None => certain_failure(workspace, call).map_or(Ok(None), Err),
     }
 }
 
-/// Returns the diff of a call that changes files by itself.
+/// Returns the diff of a call that changes files directly and not by a command; `None` for any other call.
 fn planned_change(workspace: &Workspace, call: &ToolCall) -> Option<Result<Option<String>, ToolFailure>> {
     let changes = workspace.changes();
     Some(match change(call)? {
@@ -52,7 +52,7 @@ fn planned_change(workspace: &Workspace, call: &ToolCall) -> Option<Result<Optio
     })
 }
 
-/// Returns the certain failure of a call that changes no files by itself.
+/// Returns the certain failure of a call that does not change files directly.
 fn certain_failure(workspace: &Workspace, call: &ToolCall) -> Option<ToolFailure> {
     let path = ["path", "cwd"].into_iter().find_map(|name| call.args.get(name)).and_then(Value::as_str)?;
     match call.name.as_str() {

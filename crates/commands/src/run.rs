@@ -60,9 +60,10 @@ pub struct EndedRun {
     pub since: Moment,
     /// The masks of the command, and the files of the project that git uses.
     pub masks: MaskSet,
-    /// The output of earlier commands that was in the layer.
+    /// The output of earlier commands that was moved into the layer before the command began.
     pub from_session: Vec<Unit>,
-    /// Output of earlier commands that was deleted, because its folder in the project has changed.
+    /// The paths of earlier output that was deleted because the project's folder had changed, or because it could not
+    /// be moved into the layer.
     pub outdated: Vec<PathBuf>,
 }
 
@@ -133,6 +134,7 @@ impl LayeredProject<'_> {
         let mut outdated = Vec::new();
         loop {
             tries += 1;
+            // Before anything of the project is read, so that no change by another process is missed.
             let since = Moment::next(self.place)?;
             let masks = self.workspace.masks().find(Access::Copy, &Stop::default()).map_err(RunError::Masks)?;
             let mut layer = Layer::create(&layers_in(self.place), root.as_fd())?;
@@ -142,14 +144,16 @@ impl LayeredProject<'_> {
                 layer.hide(root.as_fd(), &hidden.path)?;
             }
             if let Ok(place) = self.place.canonicalize()?.strip_prefix(self.workspace.root_path()) {
-                // No command may see the layers of other commands, or the inside of its own.
+                // If the private folder is in the project, no command may see it: it has the layers of other commands,
+                // and the command's own.
                 layer.hide(root.as_fd(), place)?;
             }
-            // A folder with a hidden file may be moved, because the file is not in the layer.
+            // Only frozen files keep a mask. Hidden files are absent in the layer, so the command may move the folders
+            // that contain them.
             let frozen: Vec<Mask> = masks.list().iter().filter(|mask| mask.how == MaskKind::Freeze).cloned().collect();
             match self.run_on(&layer, job, folder, network, &frozen).await {
                 // The masks are outdated if the project changed before the sandbox was set up, so everything is
-                // prepared again.
+                // prepared again. The output of the session must leave the layer, which is deleted.
                 Err(RunError::System(error)) if process::is_changed(&error) && tries < MOST_TRIES => {
                     self.store_again(&layer, root.as_fd(), &from_session, since)?;
                 }
@@ -176,7 +180,7 @@ impl LayeredProject<'_> {
     /// # Errors
     /// See [`RunError`].
     pub async fn run_and_drop(&self, job: &Job<'_>) -> Result<Outcome, RunError> {
-        // The session's output would be moved into the layer and deleted with it.
+        // Output of the session that was moved into the layer would be deleted with it.
         let without_output = LayeredProject { output: None, ..*self };
         Ok(without_output.run(job, Path::new(""), false).await?.outcome)
     }
@@ -220,6 +224,7 @@ impl LayeredProject<'_> {
         let layer = Layer::create(&layers_in(self.place), root.as_fd())?;
         let file = small_file(self.workspace.root_path());
         let script = match file {
+            // The kernel must record a copied file, a whiteout and a folder in place of a file.
             Some(_) => "touch -- \"$1\" && rm -- \"$1\" && mkdir -- \"$1\"",
             None => "mkdir -- \"$1\"",
         };
@@ -255,6 +260,7 @@ impl LayeredProject<'_> {
         argument: &OsStr,
         environment: &[(OsString, OsString)],
     ) -> Result<(), RunError> {
+        // The name is an argument of the script, so that no character in it has a meaning for the shell.
         let args = [OsStr::new("-c"), script.as_ref(), OsStr::new("sh"), argument];
         let job = Job {
             program: OsStr::new("/bin/sh"),
@@ -284,6 +290,7 @@ impl LayeredProject<'_> {
         git_settings::on_a_layer(&mut environment, self.workspace.masks().git_settings());
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
         let words: Vec<&OsStr> = std::iter::once(job.program).chain(job.args.iter().copied()).collect();
+        // Held until the command has ended: it decides whether other commands may use named sockets.
         let in_session = self.enclosure.enter_session();
         let request = Request {
             command: &words,
@@ -307,7 +314,8 @@ impl LayeredProject<'_> {
         let room = Room::of(layer, held)?;
         loop {
             tokio::select! {
-                // A command that has just ended is not reported as too large.
+                // An end at the same time as a check wins, so that a command that has ended is not reported as too
+                // large.
                 biased;
                 ended = &mut run => return Ok(ended?),
                 () = tokio::time::sleep(BETWEEN_CHECKS) => {

@@ -5,8 +5,8 @@
 //! folder and can change or remove it like any other file. A *unit* is moved as a whole: the uppermost ignored folder,
 //! or one ignored file. As soon as anything changes in the project's folder of a unit, the unit is deleted.
 //!
-//! The folder outlives its session, so that `coder keep` can put the output into the project afterwards. The next session deletes it:
-//! a session holds a lock on its folder, as on a layer.
+//! The folder outlives its session, so that `coder keep` can put the output into the project afterwards. The next
+//! session deletes it: a session holds a lock on its folder, as on a layer.
 
 use crate::layer::{FOLDER, Layer, names_in, stat_at};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -74,29 +74,32 @@ pub struct Units<'a> {
 }
 
 impl SessionOutput {
-    /// Creates the folder of a session in `place`, which is created if it is missing. It must be on the file system of the layers.
+    /// Creates the folder of a session in `place`, which is created if it is missing. `place` must be on the file
+    /// system of the layers, because entries are moved between them.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
     pub fn create(place: &Path) -> io::Result<SessionOutput> {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
         let place_fd = rustix::fs::open(place, FOLDER, Mode::empty())?;
-        // Until the new folder is locked, it looks like a leftover.
+        // Until the new folder is locked, another process would delete it as a leftover.
         rustix::fs::flock(&place_fd, FlockOperation::LockExclusive)?;
         let path = place.join(random_name()?);
         rustix::fs::mkdir(&path, Mode::RWXU)?;
         let folder = rustix::fs::open(&path, FOLDER, Mode::empty())?;
         rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+        // The lock on `place` ends with `place_fd`, now that the new folder is locked itself.
         Ok(SessionOutput { path, folder, is_locked: true })
     }
 
-    /// Opens the folders of all sessions in `place`. A session that has ended is locked, so that the next one does not delete its
-    /// output meanwhile.
+    /// Opens the folders of all sessions in `place`. The folder of a session that has ended is locked, so that the next
+    /// session does not delete its output in the meantime.
     pub fn all(place: &Path) -> Vec<SessionOutput> {
         let Ok(place_fd) = rustix::fs::open(place, FOLDER, Mode::empty()) else { return Vec::new() };
         let names = names_in(place_fd.as_fd(), MOST_ENTRIES).unwrap_or_default();
         let open = |name: OsString| {
             let folder = rustix::fs::openat(&place_fd, &name, FOLDER, Mode::empty()).ok()?;
+            // This fails for a running session, which protects its own output.
             let is_locked = rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok();
             Some(SessionOutput { path: place.join(name), folder, is_locked })
         };
@@ -122,6 +125,7 @@ impl SessionOutput {
 
 impl Drop for SessionOutput {
     fn drop(&mut self) {
+        // A folder with output stays, so that `coder keep` still finds it.
         if self.is_locked && !self.has_any() {
             let _ = rustix::fs::unlinkat(&self.folder, LOCK, AtFlags::empty());
             let _ = std::fs::remove_dir(&self.path);
@@ -153,7 +157,8 @@ impl Units<'_> {
         })
     }
 
-    /// Moves an entry of a layer that is not mounted into the folder of the session, in place of an earlier unit at the same path.
+    /// Moves an entry of a layer that is not mounted into the folder of the session, in place of an earlier unit at the
+    /// same path.
     ///
     /// # Errors
     /// The entry cannot be moved. It stays in the layer.
@@ -178,6 +183,7 @@ impl Units<'_> {
             let last = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
             Ok(move_entry((from.as_fd(), last), (folder.as_fd(), OsStr::new(ENTRY)))?)
         });
+        // An earlier unit is deleted only after the move, so that a failed move loses nothing.
         if moved.is_err() {
             self.remove(&name);
         } else {
@@ -203,7 +209,7 @@ impl Units<'_> {
     }
 
     fn remove(&self, name: impl AsRef<OsStr>) {
-        // An entry that cannot be deleted now is deleted as a leftover.
+        // If the entry cannot be deleted now, the next session deletes it as a leftover.
         let _ = remove_tree(self.session.folder.as_fd(), name.as_ref());
     }
 }
@@ -213,6 +219,7 @@ impl Unit {
     pub fn changed_in_project(&self, root: BorrowedFd<'_>) -> Option<PathBuf> {
         let Ok(entry) = entry_at(root, &self.path) else { return Some(self.path.clone()) };
         let Some((folder, name)) = entry else { return self.existed.then(|| self.path.clone()) };
+        // The command saw no entry at this path, so the entry is new.
         if !self.existed {
             return Some(self.path.clone());
         }
@@ -226,7 +233,7 @@ fn overlap(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Returns the first entry below a name that changed since a moment or cannot be read.
+/// Returns the path of the first entry at or below `name` that changed since `since`, or that cannot be read.
 fn changed_since(
     folder: BorrowedFd<'_>,
     name: &OsStr,
@@ -237,6 +244,7 @@ fn changed_since(
 ) -> Option<PathBuf> {
     let changed = || Some(path.to_owned());
     let Ok(stat) = stat_at(folder, name) else { return changed() };
+    // `since` precedes the command, so this also finds what another process changed while the command ran.
     if Moment::of(&stat) >= since || *left == 0 || depth == 0 {
         return changed();
     }
@@ -274,7 +282,7 @@ pub(crate) fn move_entry(
     (to, new_name): (BorrowedFd<'_>, &OsStr),
 ) -> rustix::io::Result<()> {
     let stat = stat_at(from, name)?;
-    // Moving a folder changes its `..`, which requires write permission for it.
+    // Moving a folder changes its `..`, which requires write permission for the folder itself.
     let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     let is_shut = is_folder && stat.st_mode & 0o300 != 0o300;
     if is_shut {
@@ -287,7 +295,7 @@ pub(crate) fn move_entry(
     Ok(())
 }
 
-/// Returns the uppermost of these paths, without those in another one.
+/// Returns these paths without those that are in another one of them.
 pub fn uppermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort_unstable();
     let mut chosen: HashSet<PathBuf> = HashSet::new();

@@ -1,9 +1,10 @@
-//! Explains to a command that needs a user at a terminal that there is no terminal and stdin is empty.
+//! Explains in the result of a command that failed for lack of a terminal that there is no terminal, and that stdin is
+//! empty.
 
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::process::Outcome;
 
-/// The last messages of programs that need a terminal.
+/// Messages that programs print last if they need a terminal.
 const MISSED: &[&str] = &[
     "not a tty",
     "not a TTY",

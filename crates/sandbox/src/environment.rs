@@ -12,9 +12,9 @@ use std::path::Path;
 pub enum Rule {
     /// The command gets the variable with the host's value.
     Passed,
-    /// The command gets the variable as a command without a sandbox does.
+    /// The command gets what a command without a sandbox gets.
     AsOutside,
-    /// The command gets the host's value if that is a path in the project, and otherwise this one.
+    /// The command gets the host's value if that is a path in the project, and otherwise the value of this rule.
     InProjectOr(Option<&'static str>),
     /// The command gets this value, regardless of the host's.
     Set(&'static str),
@@ -45,8 +45,8 @@ const fn row(name: &'static str, outside: Rule, sandboxed: Rule, container: Rule
     Variable { name, outside, sandboxed, container, why }
 }
 
-/// A variable that turns off the retries of a tool. Without network each retry fails like the first attempt, and some tools wait
-/// more than a minute in total.
+/// Returns the row of a variable that turns off the retries of a tool. Without network each retry fails like the first
+/// attempt, and some tools wait more than a minute in total.
 const fn no_retries(name: &'static str, why: &'static str) -> Variable {
     row(name, Removed, SetWithoutNetwork("0"), SetWithoutNetwork("0"), why)
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, io};
 use toolfence_protocol::{Text, clip, text};
 
-/// Characters of a path or a cause on a line. A longer one keeps its beginning and its end.
+/// The most characters of a path or a cause on a line. A longer text keeps its beginning and its end.
 const LONGEST: usize = 200;
 
 /// A part of the sandbox setup.
@@ -126,7 +126,7 @@ pub(crate) fn parse_error_line(line: &str) -> Option<io::Error> {
         "failed" => io::ErrorKind::Other,
         _ => return None,
     };
-    // A helper of another version may have another format.
+    // A helper of another version may have another format, so its text is passed on as it is.
     let Ok(TroubleLine { barrier, at, cause }) = serde_json::from_str(rest) else {
         return Some(io::Error::new(kind, Text::from(rest.to_owned())));
     };
@@ -155,6 +155,7 @@ mod line_writer {
 
     impl Trouble {
         pub(crate) fn new(barrier: Barrier, cause: io::Error) -> Trouble {
+            // The kind is read first, because only the cause itself is sent to the host.
             let is_changed = cause.kind() == io::ErrorKind::StaleNetworkFileHandle;
             let ours = cause.get_ref().and_then(|held| held.downcast_ref::<Cause>()).cloned();
             let of_system = || cause.raw_os_error().map(Cause::System);
@@ -168,8 +169,8 @@ mod line_writer {
             trouble
         }
 
-        /// Returns the line for [`heard`](super::heard). It begins with `changed` if the host must scan the project
-        /// again, and with `failed` otherwise.
+        /// Returns the line that [`parse_error_line`](super::parse_error_line) reads. It begins with `changed` if the
+        /// host must scan the project again, and with `failed` otherwise.
         pub(crate) fn line(&self) -> String {
             let word = if self.is_changed { "changed" } else { "failed" };
             format!("{word} {}\n", serde_json::to_string(&self.line).unwrap_or_default())
@@ -177,6 +178,7 @@ mod line_writer {
     }
 
     fn plain(text: &str) -> String {
+        // The host reads one line, so a path must not contain a line end.
         clip::middle(text, LONGEST).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
     }
 }

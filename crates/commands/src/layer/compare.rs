@@ -25,7 +25,7 @@ const PERMISSIONS: u32 = 0o777;
 /// The number of bytes that are read from each of two files at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Opens a file to read it.
+/// Flags to open a regular file. The entry may be a FIFO by now, on which `open` would block without `NONBLOCK`.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// The limits for reading a layer.
@@ -72,8 +72,8 @@ pub enum ChangeKind {
     Touched,
     /// The entry is a FIFO, a socket or a device, which cannot be kept. The project's entry at this path stays.
     Special,
-    /// The command removed or replaced a folder that contains this hidden path, or created an entry at it. The project's entry
-    /// stays.
+    /// The command removed or replaced a folder that contains this hidden path, or created an entry at the path. The
+    /// project's entry stays.
     Hidden,
 }
 
@@ -189,8 +189,8 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Lists the entries of a folder of the layer and, if it hides the project's folder, those of the project. Below an opaque folder
-    /// every folder is opaque, although the kernel marks only the uppermost.
+    /// Lists the entries of a folder of the layer and, if it hides the project's folder, those of the project. Below an
+    /// opaque folder every folder is opaque, although the kernel marks only the uppermost.
     fn level(&self, upper: OwnedFd, lower: Option<OwnedFd>, is_opaque: bool) -> Result<Level, ReadError> {
         let is_opaque = is_opaque || self.system(has_opaque_mark(upper.as_fd()))?;
         let mut names: BTreeMap<OsString, bool> = BTreeMap::new();
@@ -227,6 +227,7 @@ impl Comparison<'_> {
     /// Records that the project's entry was removed. Hidden paths below it stay, with the folders above them.
     fn removed(&mut self, name: &OsStr, old: Option<(BorrowedFd<'_>, Stat)>, depth: usize) -> Result<(), ReadError> {
         let Some((lower, old)) = old else { return Ok(()) };
+        // The recursion must not exhaust the thread's stack.
         if depth > self.limits.depth {
             return Err(ReadError::TooDeep(self.limits.depth));
         }
@@ -257,6 +258,7 @@ impl Comparison<'_> {
         new: &Stat,
         old: Option<(BorrowedFd<'_>, Stat)>,
     ) -> Result<Option<Level>, ReadError> {
+        // First step: leave out what can never be kept.
         let upper = level.upper.as_fd();
         let is_folder_now = is_folder(new);
         // A file or link in place of a folder would remove the hidden files in the folder.
@@ -276,6 +278,7 @@ impl Comparison<'_> {
                 return Ok(None);
             }
         };
+        // Second step: compare the entry with the project's entry, if both are of one kind.
         let is_same_kind = |old: &Stat| FileType::from_raw_mode(old.st_mode) == FileType::from_raw_mode(new.st_mode);
         let lower = old.as_ref().filter(|(_, old)| is_same_kind(old));
         let kind = match (&old, lower) {
@@ -301,13 +304,14 @@ impl Comparison<'_> {
             self.push(kind);
         }
         let is_changed = self.changes.len() > listed;
-        // Special mode bits, such as set-user-ID, must not get into the project.
+        // Third step: remove what must not get into the project, such as set-user-ID bits and the kernel's marks.
         if is_changed && new.st_mode & 0o7000 != 0 && !FileType::from_raw_mode(new.st_mode).is_symlink() {
             self.system(rustix::fs::chmodat(upper, name, Mode::from_raw_mode(mode), AtFlags::empty()))?;
         }
         if is_changed && FileType::from_raw_mode(new.st_mode).is_file() {
             let file = self.system(open_upper(upper, name, mode))?;
             let stripped = strip_marks(&file);
+            // `open_upper` may have added rights, which must not stay even if the marks could not be removed.
             self.system(rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)))?;
             self.set_copy(self.system(stripped)?);
         }
@@ -318,13 +322,16 @@ impl Comparison<'_> {
             Some((lower, _)) => Some(self.system(open_folder(*lower, name))?),
             None => None,
         };
-        // The command may have removed the owner's rights from a folder.
+        // Last step: open the folder to compare its entries next. The command may have removed the owner's rights;
+        // `folders` restores the mode after the last entry.
         let is_closed = mode & 0o700 != 0o700;
         if is_closed {
             self.system(rustix::fs::chmodat(upper, name, Mode::RWXU, AtFlags::empty()))?;
         }
         let inner = self.system(open_folder(upper, name))?;
         if lower.is_none() {
+            // Only a folder that the project lacks is moved into it, so only such a folder loses its marks. A merged
+            // one keeps the opaque mark, which `level` reads.
             let is_copy = self.system(strip_marks(&inner))?;
             self.set_copy(is_copy);
         }
@@ -342,11 +349,12 @@ impl Comparison<'_> {
     ) -> Result<bool, ReadError> {
         let mode = new.st_mode & PERMISSIONS;
         let mut new = File::from(self.system(open_upper(upper, name, mode))?);
+        // `open_upper` may have added rights; the open descriptor does not need them any more.
         self.system(rustix::fs::fchmod(&new, Mode::from_raw_mode(mode)))?;
         let mut old = match rustix::fs::openat(lower, name, FILE, Mode::empty()) {
             Ok(old) => File::from(old),
-            // The project's file cannot be read, so it counts as changed: the command may have changed the mode of its
-            // copy.
+            // A project's file that cannot be read counts as changed, because the command may have changed the mode of
+            // its copy and then the content.
             Err(Errno::ACCESS) => return Ok(false),
             Err(errno) => return Err(self.failed(errno)),
         };
@@ -369,6 +377,7 @@ impl Comparison<'_> {
 
     /// Returns `true` if a hidden path is below the current one.
     fn contains_hidden(&self) -> bool {
+        // Paths compare by component, so all paths below the current one directly follow it.
         let mut after = self.hidden.range::<Path, _>((Bound::Excluded(self.path.as_path()), Bound::Unbounded));
         after.next().is_some_and(|hidden| hidden.starts_with(&self.path))
     }
@@ -487,7 +496,8 @@ fn open_upper(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> rustix::io::Re
     rustix::fs::openat(folder, name, FILE, Mode::empty())
 }
 
-/// Fills the buffer, or reads up to the end of the file.
+/// Fills the buffer, or reads up to the end of the file. Short reads of different lengths would make equal files
+/// differ.
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -52,11 +52,11 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Creates an empty layer in the folder `place`, which is created if it is missing. `root` is the project's folder: the layer
-    /// gets its mode, because the command sees the upper folder's mode at the top of its tree.
+    /// Creates an empty layer in the folder `place`, which is created if it is missing. `root` is the project's folder:
+    /// the layer gets its mode, because the command sees the upper folder's mode at the top of its tree.
     ///
-    /// `place` should be on the file system of the project, so that entries can be moved into the project. It must not be reachable
-    /// by the command.
+    /// `place` should be on the file system of the project, so that entries can be moved into the project. The command
+    /// must not be able to reach it.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
@@ -93,8 +93,8 @@ impl Layer {
     /// Makes a file or folder of the project absent in the layer. `path` is relative to the project, without links.
     ///
     /// The kernel shows an entry as removed if the upper folder has a character device with the number 0/0 in its
-    /// place, a *whiteout*. Unlike a mount over the file, it does not prevent moving the folder, and it stays if the
-    /// file is replaced.
+    /// place, a *whiteout*. Unlike a mount over the file, a whiteout does not prevent moving the folder, and it stays
+    /// if the file is replaced.
     ///
     /// # Errors
     /// A folder on the way does not exist in the project, or the whiteout cannot be created.
@@ -175,6 +175,7 @@ impl Layer {
                 let Ok(stat) = stat_at(folder.as_fd(), &name) else { continue };
                 // `st_blocks` counts units of 512 bytes on all systems.
                 bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+                // Each waiting folder is an open descriptor, of which a process has a limited number.
                 if FileType::from_raw_mode(stat.st_mode) == FileType::Directory && waiting.len() < MOST_WAITING {
                     waiting.push(rustix::fs::openat(&folder, &name, FOLDER, Mode::empty()));
                 }
@@ -223,6 +224,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
     }
     for name in names {
         let Ok(folder) = rustix::fs::openat(&place, &name, FOLDER, Mode::empty()) else { continue };
+        // A running command holds the lock of its layer.
         if rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
@@ -238,6 +240,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
             }
             Err(_) => continue,
         };
+        // The open folder keeps the lock, so that no other process deletes the same layer.
         left.push((discarded, folder));
     }
     let _ = rustix::fs::flock(&place, FlockOperation::Unlock);

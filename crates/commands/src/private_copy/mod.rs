@@ -27,10 +27,10 @@ use toolfence_protocol::{ErrorCode, Language, Output, Text, ToolFailure, text};
 use toolfence_workspace::stash::{ExchangeError, Stash};
 use toolfence_workspace::{Stop, Workspace, names};
 
-/// Names in a note for the model. The rest is counted.
+/// The most names in a note for the model. The others are counted.
 const MOST_NAMED: usize = 8;
 
-/// Names in the data for a host.
+/// The most names in the data for a host.
 const MOST_IN_DATA: usize = 500;
 
 /// The files of a command that are in the project now, and those that are not.
@@ -86,6 +86,7 @@ pub(crate) async fn keep_accepted(
     asks: &Acceptance<'_>,
 ) -> Result<KeptChanges, ToolError> {
     let Acceptance { permit, progress, has_network } = *asks;
+    // First phase: sort the entries and determine what the permit allows.
     let run = Arc::new(run);
     let sort = {
         let run = Arc::clone(&run);
@@ -99,7 +100,8 @@ pub(crate) async fn keep_accepted(
         KeptChanges { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..KeptChanges::default() };
     let mut keeps_changes = Ok(());
     if !sorted.changes.is_empty() {
-        // A command that was ended may have left half of its work.
+        // The user must see changes that instruct agents, and the changes of a command that was killed in the middle of
+        // its work.
         let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
         let consent = match sorted.repositories.lose_history() {
             true => permit.map_or(Consent::Refused, Permit::consent_to_lost_history),
@@ -122,6 +124,7 @@ pub(crate) async fn keep_accepted(
             _ => Err(text!("this conversation is in plan mode")),
         };
     }
+    // Second phase: decide about the build output.
     let mut keeps_output = false;
     if !sorted.output.is_empty() {
         keeps_output = match (permit.map_or(Consent::Given, Permit::consent_to_output), permit) {
@@ -139,10 +142,13 @@ pub(crate) async fn keep_accepted(
         };
     }
     let (wanted_changes, wanted_output) = (keeps_changes.is_ok() && !sorted.changes.is_empty(), keeps_output);
+    // Third phase: output that is not put into the project moves to the session. This precedes the changes, because a
+    // new folder is put into the project as a whole, and its unwanted entries are deleted.
     settled.notes = run.outdated.iter().map(|path| outdated(path)).collect();
     if !sorted.output.is_empty() && !keeps_output {
         settled.notes.extend(leave_output(commands, &run, &sorted, wanted_changes).await?);
     }
+    // Last phase: put the accepted entries into the project and list the outcome.
     let keep = {
         let (run, sorted, commands) = (Arc::clone(&run), Arc::clone(&sorted), Arc::clone(commands));
         move |workspace: &Workspace, _: &Stop| {
@@ -165,7 +171,7 @@ pub(crate) async fn keep_accepted(
     for group in &sorted.output {
         match put.output.contains(&group.path) {
             true => settled.output.push(group.path.clone()),
-            // A result has already named it.
+            // The result of the command that wrote this output has already named it.
             false if run.from_session.iter().any(|unit| unit.path.starts_with(&group.path)) => {}
             false if group.files == 0 && group.removed > 0 => settled.notes.push(text!(
                 "Still in the project: {path}, of which the command removed files on its private copy",
@@ -202,6 +208,7 @@ async fn leave_output(
 
 /// Returns the output that was in the layer of a command to the session, and drops the command's changes.
 pub(crate) async fn discard(commands: &Arc<CommandRunner>, run: LayerRun) -> Result<(), ToolError> {
+    // Without output of earlier commands, dropping `run` deletes everything with the layer.
     if run.from_session.is_empty() {
         return Ok(());
     }
@@ -239,9 +246,10 @@ fn put_into_project(
     let is_output = |path: &Path| sorted.is_output(path);
     let is_undone = |path: &Path| !sorted.is_output(path) && !sorted.is_in_repository(path);
     let with_changes = if changes { sorted.paths_of_changes(output) } else { HashSet::new() };
-    // Both are planned before either changes the project, because that would look like a change by another process.
+    // Both plans precede both exchanges: the second plan would take the first exchange for a change by another process.
     let planned_changes = plan(workspace, commands, run, &with_changes);
-    // Output is first: a file that the command moved into it must be there before its removal is kept.
+    // Output is exchanged first. If the command moved a file from the sources into a build folder, the file must arrive
+    // there before the removal of the old path is kept.
     let mut failed = None;
     if output {
         let wanted = sorted.paths_of_output(&run.changes, &with_changes);
@@ -250,6 +258,8 @@ fn put_into_project(
             Err(failure) => {
                 let why = failure.message.clone();
                 put.notes.push(text!("The output of the command was not put into the project: {why}", why));
+                // Without the output, changes that remove an entry fail, too: the entry may have been moved into the
+                // output.
                 failed =
                     Some(failure).filter(|_| sorted.changes.iter().any(|change| change.kind == ChangeKind::Removed));
             }
@@ -265,7 +275,7 @@ fn put_into_project(
     };
     match exchanged {
         Ok(()) => {
-            // Output in a new folder was put there with the folder.
+            // The folder of a kept change was put into the project together with the output in it.
             put.output.extend(with_changes.iter().filter(|path| is_output(path)).filter_map(|path| group_of(path)));
         }
         Err(failure) => put.changes = Err(failure.message),
@@ -304,7 +314,7 @@ fn exchange_failure(error: &ExchangeError) -> ToolFailure {
     };
     match error {
         ExchangeError::Conflict(paths) => conflict(paths),
-        // A folder above the path is now a link, which it was not for the command.
+        // A folder on the path has become a link since the command ran.
         ExchangeError::System(path, Errno::LOOP) => conflict(std::slice::from_ref(path)),
         ExchangeError::System(path, errno) => {
             let error = Text::from(&std::io::Error::from(*errno));
@@ -328,8 +338,10 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
 }
 
 impl KeptChanges {
-    /// Returns the outcome if the layer could not be read, so that nothing is kept.
+    /// Returns the outcome for a layer that could not be read: nothing is kept.
     pub(crate) fn unread_layer(why: Text) -> KeptChanges {
+        // The session cancels later writing calls of a reply if this list has an entry: they must not build on lost
+        // changes.
         KeptChanges { not_kept: Some((vec![PathBuf::from(".")], why)), ..KeptChanges::default() }
     }
 

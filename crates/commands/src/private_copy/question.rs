@@ -13,29 +13,28 @@ use toolfence_policy::Target;
 use toolfence_protocol::{Language, Text, text};
 use toolfence_workspace::{Workspace, names, unified_diff};
 
-/// Diffs that are displayed.
+/// The most diffs that are displayed.
 const MOST_DIFFS: usize = 20;
 
-/// New files that are listed without a diff, and folders in which the rest is counted.
+/// The most lines of a list, such as the folders in which the files without a diff are counted.
 const MOST_LINES: usize = 40;
 
-/// Bytes of a file that gets a diff.
+/// The most bytes of a file that gets a diff.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Bytes of all diffs.
+/// The most bytes of text after which no further diff is added.
 const MOST_OF_ALL: usize = 256 << 10;
 
-/// Files that are counted in a folder that was removed.
+/// The most files that are counted in a folder that was removed.
 const MOST_COUNTED: u64 = 10_000;
 
-/// Characters of the command in the sentence.
+/// The most characters of the command in the sentence.
 const MOST_OF_COMMAND: usize = 60;
 
-/// Files that a question names for programs.
+/// The most files that a question names for programs.
 const MOST_TARGETS: usize = 200;
 
-/// Returns the question whether to keep the changes of a command: the sentence, the files, and the changes with their
-/// diffs.
+/// Returns the question about the changes of a command: the sentence, the files, and the changes with their diffs.
 pub(super) fn about_changes(
     workspace: &Workspace,
     run: &LayerRun,
@@ -55,6 +54,7 @@ pub(super) fn about_changes(
     let names = sorted.changed_names();
     let files = names.iter().take(MOST_TARGETS).map(|path| Target::named(path.to_string_lossy())).collect();
     let mut details = Details { workspace, run, language, text: String::new() };
+    // Instructions come first, so that no limit on the lines leaves one out.
     for path in &sorted.instructions {
         details.line(&text!("instructions for agents: {path}", path = names::shown(path)));
     }
@@ -78,8 +78,8 @@ pub(super) fn about_changes(
     (summary, files, details.of(&shown))
 }
 
-/// Returns the question whether to put the output of commands into the project. Removed files are listed first and
-/// never cut, because they may be data that no build recreates.
+/// Returns the question about the build output of a command: the sentence and the folders. Removed files are listed
+/// first and never cut, because they may be data that no build recreates.
 pub(super) fn about_output(
     workspace: &Workspace,
     run: &LayerRun,
@@ -94,6 +94,7 @@ pub(super) fn about_output(
             more => text!("{folder} and {more} more {more|folder|folders}", folder = first, more),
         }
     };
+    // Undo does not restore output, so removed files are named.
     let removed: Vec<&Group> = sorted.output.iter().filter(|group| group.removed > 0).collect();
     let written: Vec<&Group> = sorted.output.iter().filter(|group| group.files > 0 || group.removed == 0).collect();
     let files = written.iter().map(|group| group.files).sum::<usize>() as u64;
@@ -155,6 +156,7 @@ impl Details<'_> {
         for change in changes {
             self.list_dangerous(change);
         }
+        // Links out of the project are already listed, so a limit on these lines hides none of them.
         let attributes: Vec<Text> = changes.iter().filter_map(|change| self.attribute(change)).collect();
         for attribute in attributes.iter().take(MOST_LINES) {
             self.line(attribute);
@@ -169,7 +171,7 @@ impl Details<'_> {
         for change in changes.iter().filter(is_modified).chain(changes.iter().filter(is_added)) {
             let path = names::shown(&change.path);
             match &change.kind {
-                // For other new folders the entries are listed.
+                // The line of each entry shows its folder, so only an empty new folder has a line of its own.
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. })
                     if is_empty(change, changes) =>
                 {
@@ -213,12 +215,13 @@ impl Details<'_> {
         self.text
     }
 
-    /// Lists a removed or replaced entry, or a link that leads out of the project: the user must see these before he
-    /// agrees.
+    /// Lists a removed or replaced entry, or a link that leads out of the project. The user must see these before
+    /// agreeing.
     fn list_dangerous(&mut self, change: &Change) {
         let path = names::shown(&change.path);
         let old = self.workspace.root_path().join(&change.path);
         match &change.kind {
+            // `is_dir` follows links, but a removed link to a folder loses no files.
             ChangeKind::Removed if old.is_dir() && !old.is_symlink() => match count_files(&old) {
                 Some(count) => self.line(&text!("removed folder: {path} ({count} {count|file|files})", path, count)),
                 None => self.line(&text!("removed folder: {path} (more than {most} files)", path, most = MOST_COUNTED)),
@@ -296,9 +299,11 @@ impl Details<'_> {
 
     fn new_bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let folder = self.run.layer.folder_of(path).ok()?;
+        // The command wrote the layer, so the entry may be a link or a FIFO.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, path.file_name()?, flags, Mode::empty()).ok()?;
         let mut bytes = Vec::new();
+        // One byte more than the limit shows `diff` that the file is too large.
         File::from(file).take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
@@ -323,6 +328,7 @@ fn count_files(folder: &Path) -> Option<u64> {
 
 /// Returns `true` if none of the changes is in this folder.
 fn is_empty(folder: &Change, changes: &[Change]) -> bool {
+    // The changes are sorted by path, a folder directly before its entries.
     let next = changes.partition_point(|change| change.path <= folder.path);
     changes.get(next).is_none_or(|change| !change.path.starts_with(&folder.path))
 }

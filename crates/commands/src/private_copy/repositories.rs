@@ -26,7 +26,7 @@ pub(super) struct Repositories {
     pub(super) changed: Vec<(PathBuf, Summary)>,
     /// Git directories that are new and as git creates them.
     pub(super) new: BTreeSet<PathBuf>,
-    /// Folders that were removed, each with a repository that was in it.
+    /// The removed folders that contained a repository, each with that repository.
     pub(super) removed: Vec<(PathBuf, PathBuf)>,
     /// Paths that are not kept, each with the reason.
     pub(super) refused: Vec<(PathBuf, Text)>,
@@ -47,14 +47,14 @@ impl Repositories {
     pub(super) fn judge(workspace: &Workspace, run: &LayerRun) -> Repositories {
         let files = run.masks.git_files();
         let mut judging = Judging { workspace, run, files, found: Repositories::default() };
+        // The order matters: the later steps skip the changes that an earlier one has judged.
         judging.judge_existing();
         judging.judge_new();
         judging.drop_used();
         judging.found
     }
 
-    /// Returns the judgement of a change; `None` if it concerns no existing repository and may be kept as far as git is
-    /// concerned.
+    /// Returns the judgement of a change; `None` if it is in no existing repository, and git is no reason to drop it.
     pub(super) fn place(&self, path: &Path) -> Option<Place> {
         self.places.get(path).copied()
     }
@@ -102,6 +102,8 @@ impl<'a> Judging<'a> {
                     Place::Dropped
                 }
             };
+            // All changes of a repository share one judgement. An entry that was only touched needs no update in the
+            // project.
             for change in changes {
                 let is_kept = place == Place::Changed && change.kind != ChangeKind::Touched;
                 self.found.places.insert(change.path.clone(), if is_kept { Place::Changed } else { Place::Dropped });
@@ -110,7 +112,7 @@ impl<'a> Judging<'a> {
     }
 
     /// Returns the description of the changes of one repository if they may be kept; `None` if there is nothing to
-    /// keep.
+    /// keep. The error is the path that prevents it, with the reason.
     fn summarize(&self, dir: &Path, changes: &[&Change], number: usize) -> Result<Option<Summary>, (PathBuf, Text)> {
         let refuse = |path: PathBuf, why: Text| {
             let why = text!("{why}. Nothing of this repository was kept; the user can run the command with `!`", why);
@@ -132,6 +134,7 @@ impl<'a> Judging<'a> {
         let Some(git) = self.workspace.root().programs().git() else {
             return Err(refuse(dir.to_owned(), text!("there is no git on the host that could describe the changes")));
         };
+        // The folder is next to the upper folder, so it is not a change, and it is deleted with the layer.
         let scratch = self.run.layer.path().join(format!("git-{number}"));
         fs::create_dir(&scratch).map_err(|_| refuse(dir.to_owned(), text!("there is no place for it")))?;
         let checked = all.check(git, self.workspace.root_path(), &scratch);
@@ -139,7 +142,7 @@ impl<'a> Judging<'a> {
         if all.is_bookkeeping(git, &scratch, self.run.outcome.exit_code != 0) {
             return Ok(None);
         }
-        // The user's own git is at work and would overwrite these changes, which it has not read.
+        // A lock file means that the user's own git is at work. It has not read these changes and would overwrite them.
         if ["index.lock", "HEAD.lock"].iter().any(|lock| before.join(lock).exists()) {
             return Err(refuse(dir.to_owned(), text!("another git is changing the repository")));
         }
@@ -170,6 +173,8 @@ impl<'a> Judging<'a> {
             } else if let Some(name) = OF_A_GIT_DIR.iter().find(|name| path.file_name() == Some(OsStr::new(name)))
                 && matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Replaced(_))
             {
+                // Git also recognises a bare repository, which has no `.git`, by its entries. An earlier command may
+                // have created some of them.
                 halves.entry(path.parent().unwrap_or(path).to_owned()).or_default().insert(name);
             }
         }
@@ -180,7 +185,7 @@ impl<'a> Judging<'a> {
             if !looks_bare(all) || is_within(&folder, &self.found.new) || is_within(&folder, &dropped) {
                 continue;
             }
-            // The project's entries in the folder are not checked.
+            // `is_made` checks only the entries of the layer, so the folder must be new.
             let is_new = self.workspace.root_path().join(&folder).symlink_metadata().is_err();
             match is_new && self.is_made(&folder, &folder) {
                 true => _ = self.found.new.insert(folder),
@@ -198,7 +203,8 @@ impl<'a> Judging<'a> {
         }
         let why = text!("a repository like this could make git run a program. The user can run the command with `!`");
         self.found.refused.extend(dropped.into_iter().map(|path| (path, why.clone())));
-        // Files that were moved there must not be lost.
+        // The command may have moved a removed repository into a new one that is dropped here, so no such removal is
+        // kept.
         let why = text!("a repository is in it, and one that the command made is not kept");
         for (folder, _) in std::mem::take(&mut self.found.removed) {
             self.found.places.insert(folder.clone(), Place::Dropped);
@@ -211,7 +217,8 @@ impl<'a> Judging<'a> {
     fn is_made(&self, dir: &Path, top: &Path) -> bool {
         let (before, after) = (self.workspace.root_path().join(top), self.run.layer.path_of(top));
         let everywhere = self.workspace.masks().hooks_everywhere();
-        // Its folder may be one that the project had.
+        // The user's own git may have a relative folder of hooks for every repository. Such a folder must exist neither
+        // in the project nor in the layer.
         everywhere.as_ref().is_none_or(|hooks| plain(&before.join(hooks)).symlink_metadata().is_err())
             && is_as_git_makes_it(&self.run.layer.path_of(dir), &after, everywhere.as_deref())
             && self.has_plain_entries(dir)
@@ -275,9 +282,10 @@ impl<'a> Judging<'a> {
                 change.kind,
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Modified(Entry::Folder { .. })
             );
-            // The next command could recreate a removed file.
+            // A removal is not harmless: a command could remove a hook, and the next one could create it anew.
             let is_harmless = matches!(change.kind, ChangeKind::Touched) || is_folder;
-            // A work tree is removed with its `.git` file.
+            // The removal of a folder with the `.git` file of a work tree is an exception, because the work tree goes
+            // with it.
             let is_gone = change.kind == ChangeKind::Removed;
             let leads_there =
                 |used: &&PathBuf| path.starts_with(used) || used.starts_with(path) && !(is_gone && is_git(used));
@@ -308,7 +316,8 @@ fn entry_change(kind: &ChangeKind) -> Option<EntryChange> {
         ChangeKind::Removed => Some(EntryChange::Removed),
         ChangeKind::Added(entry) | ChangeKind::Modified(entry) | ChangeKind::Replaced(entry) => Some(match entry {
             Entry::File { .. } => EntryChange::Written,
-            // The replaced entry is gone. The entries of the folder follow.
+            // The folder replaced another entry, which counts as removed. The entries of the folder are changes of
+            // their own.
             Entry::Folder { .. } if matches!(kind, ChangeKind::Replaced(_)) => EntryChange::Removed,
             Entry::Folder { .. } => EntryChange::Folder,
             Entry::Link { .. } => EntryChange::Other,

@@ -38,7 +38,7 @@ pub(super) fn leave_with_session(
         let unit = path.ancestors().find_map(|above| files.get_key_value(above)).map(|(unit, _)| *unit);
         let Some(unit) = unit else {
             if is_new_folder(change) && !keeps_changes && !sorted.is_output(path) {
-                // The project will not have this folder.
+                // The project will not have this new folder, and a unit needs the folders above it.
                 refused.extend(folders.iter().filter(|folder| folder.starts_with(path)).map(PathBuf::as_path));
             }
             continue;
@@ -47,10 +47,10 @@ pub(super) fn leave_with_session(
         if sorted.is_output(path) {
             *files.entry(unit).or_default() += usize::from(!is_new_folder(change));
         } else if left_out.contains(path) && is_new {
-            // Entries that are never kept do not stay either.
+            // Entries that are never kept, such as files with blocked names, do not stay with the session either.
             keep::delete(&run.layer, path).map_err(|errno| failure(Text::from(&io::Error::from(errno))))?;
         } else if change.kind != ChangeKind::Touched {
-            // Without some of its files, the folder could be inconsistent.
+            // A part of this folder is not output, and the rest alone could be inconsistent.
             refused.insert(unit);
         }
     }
@@ -88,8 +88,8 @@ impl Session<'_> {
 
 impl CommandRunner {
     /// Returns the output of commands that is not in the project: each folder or file, with the number of files that
-    /// were written in it. It is that of this session, or, if this process has run no command on a private copy, that
-    /// of all sessions that still have some.
+    /// were written in it. The output is that of this session. If this process has run no command on a private copy, it
+    /// is that of all sessions that still have some.
     ///
     /// # Errors
     /// The output cannot be read.
@@ -103,8 +103,8 @@ impl CommandRunner {
         Ok(listed)
     }
 
-    /// Puts output at `path`, which is relative to the project, and below it into the project, if it is not there yet.
-    /// Returns the folders and files with the number of files that were written in them, and notes about them.
+    /// Puts the output at and below `path`, which is relative to the project, into the project. Returns the folders and
+    /// files with the number of files that were written in them, and notes about them.
     ///
     /// # Errors
     /// There is no such output, or the project's folder has changed since the command; the project's version then
@@ -141,8 +141,10 @@ fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Re
         return Err(ToolFailure::new(ErrorCode::Conflict, message));
     }
     let place = commands.place().ok_or_else(|| failure(text!("there is no place for it")))?;
+    // The earliest moment finds every change of the project since one of the commands.
     let since = wanted.iter().map(|unit| unit.since).min().ok_or_else(|| failure(text!("there is no place for it")))?;
     let masks = workspace.masks().find(Access::Copy, &Stop::default())?;
+    // A new layer with the units goes the same way as that of a command, so that the same rules apply.
     let layer = Layer::create(&layers_in(&place), root.as_fd()).map_err(system)?;
     for unit in wanted {
         units.move_into(&layer, root.as_fd(), unit).map_err(system)?;

@@ -59,6 +59,8 @@ impl Sorted {
                 ChangeKind::Hidden => Some(text!("a blocked file is there, or in it")),
                 _ => {
                     let root = workspace.root();
+                    // `Repositories` has checked a new repository as a whole, so the rules that protect `.git` do not
+                    // apply to it.
                     let rule = match sorted.is_in_new_repository(&change.path) {
                         true => root.rule_that_blocks(&change.path),
                         false => root.rule_against(&change.path),
@@ -66,6 +68,8 @@ impl Sorted {
                     rule.map(|rule| text!("it is blocked by the rule {rule}", rule))
                 }
             };
+            // A removed repository, or a file that instructs agents, is a change even if git ignores it, because output
+            // is put into the project without a look at each file.
             if let Some(reason) = reason {
                 sorted.left_out.push((change.path.clone(), reason));
             } else if *is_output
@@ -79,6 +83,8 @@ impl Sorted {
                 group.files += usize::from(!is_folder && change.kind != ChangeKind::Removed);
                 group.removed += usize::from(loses(change));
             } else if change.kind != ChangeKind::Touched {
+                // A change can also make other instructions apply: by a link on their path, or in the target of a
+                // linked file.
                 let leads = replaces_way(change) || linked.iter().any(|file| file.starts_with(&change.path));
                 if leads || instructs_agents(&change.path.to_string_lossy()) {
                     sorted.instructions.push(change.path.clone());
@@ -92,7 +98,7 @@ impl Sorted {
     }
 
     /// Returns the number of changed files and links, and of removed folders. New folders only count if nothing else
-    /// was changed.
+    /// has changed.
     pub(super) fn count(&self) -> u64 {
         let counts = |change: &&Change| !self.is_in_repository(&change.path);
         let folders = self.changes.iter().filter(counts).filter(|change| is_new_folder(change)).count();
@@ -112,7 +118,7 @@ impl Sorted {
         }
     }
 
-    /// Returns the names of the changes. A repository has one.
+    /// Returns the names of the changes. All changes of a repository have one name, its path.
     pub(super) fn changed_names(&self) -> Vec<PathBuf> {
         let files = self.changes.iter().filter(|change| self.repositories.place(&change.path).is_none());
         let repositories = self.repositories.changed.iter().map(|(path, _)| path.clone());
@@ -137,13 +143,14 @@ impl Sorted {
         self.output_paths.iter()
     }
 
-    /// Returns `true` if the path is in a folder that is output. Packages may have files that instruct the agents of
-    /// their authors.
+    /// Returns `true` if the path is in a folder that is output. Installed packages may contain files that instruct the
+    /// agents of their authors, and these are no reason for a question.
     fn is_in_output(&self, path: &Path) -> bool {
         path.parent().is_some_and(|folder| self.is_output(folder))
     }
 
-    /// Returns the paths to keep if the changes are kept. With `output`, adds the output in new folders.
+    /// Returns the paths of the changes, which are kept together. With `output`, adds the output in new folders,
+    /// because a new folder is moved as a whole.
     pub(super) fn paths_of_changes(&self, output: bool) -> HashSet<&Path> {
         let mut paths: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         if output {

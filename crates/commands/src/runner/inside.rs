@@ -1,4 +1,5 @@
-//! Commands in a sandbox on the project itself: the masks of each, the watch while it runs, and the check afterwards.
+//! Commands in a sandbox on the project itself: the masks of each command, the watch while it runs, and the check
+//! afterwards.
 
 use super::{CommandRunner, refused};
 use crate::blocking;
@@ -15,7 +16,7 @@ use toolfence_sandbox::isolation::Request;
 use toolfence_sandbox::process::{self, Job, Outcome};
 use toolfence_workspace::{Access, MaskSet, Stop, Unmasked, Workspace};
 
-/// Tries to set up the sandbox if the project changes meanwhile.
+/// The most attempts to set up the sandbox, if the project changes while the files to mask are determined.
 const MOST_TRIES: u32 = 4;
 
 /// The options of a command in the sandbox.
@@ -24,20 +25,21 @@ pub(super) struct Inside<'a> {
     pub(super) folder: &'a Path,
     pub(super) network: bool,
     pub(super) looks: bool,
-    /// Whether it may write build folders although the rest is read-only.
+    /// Whether the command may write build folders although the rest of the project is read-only.
     pub(super) writes_builds: bool,
 }
 
 impl CommandRunner {
-    /// Runs a command that cannot write to the project in the sandbox, or not at all: it was permitted because there is
-    /// a sandbox.
+    /// Runs, in the sandbox, a command that cannot write to the project. If the sandbox cannot be set up, the command
+    /// does not run: it was permitted only because there is a sandbox.
     pub(super) async fn run_inside(&self, job: &Job<'_>, inside: &Inside<'_>) -> Result<Outcome, ToolError> {
         let (ended, _) = self.run_watched(job, inside).await?;
         ended.map_err(ToolError::from)
     }
 
-    /// Runs a command that may write to the project in the sandbox, or not at all. Repositories are read-only for it.
-    /// New files that git on the host would run are renamed afterwards; the sentences name them.
+    /// Runs, in the sandbox, a command that may write to the project. If the sandbox cannot be set up, the command does
+    /// not run. Repositories are read-only for it. New files that git on the host would run are renamed afterwards; the
+    /// returned sentences name them.
     pub(super) async fn run_writing(
         &self,
         job: &Job<'_>,
@@ -45,9 +47,11 @@ impl CommandRunner {
         left: mpsc::Sender<()>,
     ) -> Result<(Outcome, Vec<Text>), ToolError> {
         let (ended, masks) = self.run_watched(job, inside).await?;
+        // A cancelled caller waits only until `left` is closed; the quarantine reads the whole project.
         drop(left);
         let outcome = ended.as_ref().ok().cloned();
         let settle = move |workspace: &Workspace, _: &Stop| {
+            // Also if the command was ended: it may already have planted a file.
             let mut notes = workspace.masks().quarantine(&masks);
             notes.extend(outcome.iter().flat_map(|outcome| refused::explain_refusals(workspace, &masks, outcome)));
             Ok(notes)
@@ -87,7 +91,7 @@ impl CommandRunner {
                     disturbed = self.disturbed(&masks) => {
                         if let Some(live) = job.live {
                             live.stop();
-                            // The check for planted files must follow after all processes have ended.
+                            // The check for planted files is only reliable when all processes have ended.
                             let _ = run.await;
                         }
                         Err(disturbed)
@@ -95,7 +99,8 @@ impl CommandRunner {
                 }
             };
             match ended {
-                // Another process replaced a file after it was checked: the mask would hide the wrong file.
+                // Another process replaced a file after it was checked, so the mask would hide the wrong file. The next
+                // round determines the masks again.
                 Ok(Err(error)) if process::is_changed(&error) && tries < MOST_TRIES => {}
                 Ok(ended) => return Ok((Ok(ended.map_err(|error| not_sandboxed(&error))?), masks)),
                 Err(disturbed) => return Ok((Err(disturbed), masks)),
@@ -112,6 +117,7 @@ impl CommandRunner {
         let environment =
             environment::sandboxed(job.environment, self.workspace().root().path(), self.has_network(network));
         let variables: Vec<&OsStr> = environment.iter().map(|(name, _)| name.as_os_str()).collect();
+        // Held until the command has ended: it decides whether other commands may use named sockets.
         let in_session = self.enclosure().enter_session();
         let request = Request {
             command: words,
@@ -143,8 +149,8 @@ impl CommandRunner {
         }
     }
 
-    /// Waits until a blocked file is not the one that was hidden: an editor that saves a file by renaming another over
-    /// it removes the mask.
+    /// Waits until a masked file is replaced. An editor that saves a file by renaming another one over it thereby
+    /// removes the mask.
     async fn disturbed(&self, masks: &Arc<MaskSet>) -> ToolFailure {
         let mut pace = Pace::new();
         loop {
@@ -173,6 +179,7 @@ impl Pace {
 
     async fn wait(&mut self) {
         let took = self.woke.elapsed().saturating_sub(self.pause);
+        // `took` is the duration of the last check.
         self.pause = Pace::EACH.saturating_sub(took).max(took);
         self.woke = Instant::now();
         tokio::time::sleep(self.pause).await;

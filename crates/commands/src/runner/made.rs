@@ -32,17 +32,18 @@ tokio::task_local! {
 pub struct MadeChanges(Arc<Mutex<Vec<MadeChange>>>);
 
 impl MadeChanges {
-    /// Runs a call, or the check after the calls of a reply, as a part of this turn.
+    /// Runs a call of this turn, or the check that follows the calls of a reply. Changes that it makes are recorded for
+    /// the turn.
     pub async fn record<F: Future>(&self, call: F) -> F::Output {
         CHANGES.scope(self.clone(), call).await
     }
 
-    /// Records a change, if the call runs as a part of a turn.
+    /// Records a change for the turn of the running call. Does nothing outside of [`MadeChanges::record`].
     pub fn add(change: MadeChange) {
         let _ = CHANGES.try_with(|changes| changes.lock().push(change));
     }
 
-    /// Takes the changes of this turn, in their order.
+    /// Takes the changes of the turn, in the order in which they were made.
     pub fn take() -> Vec<MadeChange> {
         CHANGES.try_with(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
     }

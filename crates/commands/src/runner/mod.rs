@@ -1,8 +1,9 @@
-//! The command runner: it runs the command of a tool in the sandbox, or not at all.
+//! The command runner: runs the commands of tools. A command runs without the sandbox only if the call asks for that,
+//! or if no sandbox is available.
 //!
-//! It gets the masks from the workspace and the helper from the sandbox, and runs the command through the process
-//! module. `inside` runs commands in the sandbox, `report` describes how a command ended, and `facts` answers the
-//! policy.
+//! The runner gets the masks from the workspace and the helper from the sandbox, and runs the command through the
+//! process module. `inside` runs commands in the sandbox, `report` describes how a command ended, and `facts` answers
+//! the policy.
 
 mod facts;
 mod inside;
@@ -67,7 +68,7 @@ pub struct CommandRunner {
     late: AtomicU32,
     /// The recent input of each job.
     written: Mutex<HashMap<String, String>>,
-    /// For each command whose caller is gone: closed when its thread ends.
+    /// One channel for each command whose caller is gone; it closes when the thread of the command ends.
     left: Mutex<Vec<mpsc::Receiver<()>>>,
 }
 
@@ -157,8 +158,8 @@ pub struct Checking<'a> {
 }
 
 impl CommandRunner {
-    /// Runs commands in this project, in this sandbox. The project is read-only for them, except for build folders,
-    /// unless a call has `write: true` or [`CommandRunner::private_copies`] is set.
+    /// Returns a runner for commands in this project, in the sandbox of these settings. The project is read-only for
+    /// them, except for build folders, unless a call has `write: true` or [`CommandRunner::private_copies`] is set.
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
         let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
@@ -178,6 +179,7 @@ impl CommandRunner {
     /// any undo.
     #[must_use]
     pub fn private_copies(self, state: &Path) -> CommandRunner {
+        // The history is in a subfolder of the host's folder for the project; the copies are kept next to it.
         let folder = History::folder(state, self.workspace().root_path());
         match folder.parent() {
             Some(folder) => {
@@ -252,6 +254,8 @@ impl CommandRunner {
         let workspace = Arc::clone(self.workspace());
         let live = Background::new(wanted.keep, false).map_err(started)?.language(wanted.language);
         let live = Arc::new(live.overflow(Overflow::new(move || overflow_file::create(workspace.root()))));
+        // Nothing is sent through the other two channels; they signal by closing. `thread` closes when the thread ends,
+        // `gone` as soon as no process of the command is left.
         let (say, ended) = oneshot::channel();
         let ((running, thread), (left, gone)) = (mpsc::channel::<()>(), mpsc::channel());
         let (commands, its_live) = (Arc::clone(self), Arc::clone(&live));
@@ -266,6 +270,7 @@ impl CommandRunner {
         let ran = shown(&live, progress, ended).await.map_err(|_| {
             ToolError::Fatal(Error::with_kind(ErrorKind::Internal, text!("A thread that ran a command has died.")))
         })?;
+        // The command has ended, so dropping `waiting` must neither kill it nor wait.
         waiting.thread = None;
         ran
     }
@@ -282,6 +287,7 @@ impl CommandRunner {
     ) -> Result<Output, ToolError> {
         let mut ran = self.run(wanted.clone(), progress).await?;
         let mut has_run_again = false;
+        // The first run of a confined command has not changed the project, so a second run cannot repeat a change.
         if ran.misses_network() && permit.is_confined() {
             has_run_again = match permit.consent_to_network() {
                 Consent::Given => true,
@@ -292,7 +298,8 @@ impl CommandRunner {
             };
         }
         if has_run_again {
-            // The files that the first run wrote on its private copy are dropped.
+            // The files that the first run wrote on its private copy are dropped, but output of earlier commands in it
+            // returns to the session.
             if let Some(ended) = ran.copy.take()
                 && let Ok(run) = self.read_copy(ended, &SlowNote { progress, language: permit.language() }).await?
             {
@@ -348,7 +355,7 @@ impl CommandRunner {
         Ok(ran.outcome)
     }
 
-    /// Records the input of a job, which the rules for commands check.
+    /// Records text that was written to a job, for the rules for commands: a job may be a shell.
     pub fn note_input(&self, job: &str, text: &str) {
         /// The most bytes that are kept. Beyond that, only the unfinished line is kept.
         const LONGEST: usize = 16 << 10;
@@ -356,6 +363,7 @@ impl CommandRunner {
         let written = written.entry(job.to_owned()).or_default();
         written.push_str(text);
         if written.len() > LONGEST {
+            // A command may be written in several pieces, so the unfinished line must stay whole, however long it is.
             let line = written.rfind('\n').map_or(0, |end| end + 1);
             written.drain(..line);
         }
@@ -374,7 +382,8 @@ impl CommandRunner {
         }
     }
 
-    /// Runs a command to its end on the calling thread. Drops `left` as soon as no process of the command is left.
+    /// Runs a command to its end on the calling thread. Drops `left` as soon as all processes of the command have
+    /// ended.
     pub(crate) async fn run_live(
         &self,
         wanted: &Wanted,
@@ -382,6 +391,7 @@ impl CommandRunner {
         of_job: bool,
         left: mpsc::Sender<()>,
     ) -> Result<Ran, ToolError> {
+        // First phase: determine how the command can be confined.
         let (folder, name) = self.folder(&wanted.folder).await?;
         let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
         let job = Job {
@@ -395,16 +405,19 @@ impl CommandRunner {
             live: Some(live),
         };
         let sandboxed = !wanted.outside && self.is_sandboxed().await?;
+        // The settings require a container that is missing. Another kind of sandbox would give other guarantees.
         if let Some(why) = self.enclosure().refusal().filter(|_| !wanted.outside) {
             return Err(no_container(why).into());
         }
+        // The policy has judged that the command only reads; only a sandbox that holds can enforce that.
         let looks = sandboxed && wanted.looks && self.enclosure().report().holds;
         let on_copy = sandboxed && wanted.on_private_copy && !of_job && self.has_private_copies().await?;
-        // A job gets no private copy, because it would see the project as it was when the job began.
+        // A job gets no private copy: it may run for a whole session and would not see later changes of the project.
         let is_apart = sandboxed && !on_copy && wanted.on_private_copy;
         let is_fallback = is_apart && self.is_fallback().await?;
         let read_only = is_apart && of_job || is_fallback;
         let writes_project = !on_copy && !read_only && !wanted.looks && !self.cannot_write(sandboxed, looks);
+        // Second phase: run the command.
         let started = Instant::now();
         let network = wanted.network;
         let inside = Inside {
@@ -417,8 +430,9 @@ impl CommandRunner {
         let mut copy = None;
         let (outcome, mut notes) = if on_copy {
             let ended = self.run_on_copy(&job, &name, network).await?;
+            // A cancelled caller waits only until `left` is closed. What follows reads the project and may take longer.
             drop(left);
-            // Repositories are read-only in the copy, too.
+            // Some repositories are read-only on a copy, too, such as a git directory outside of the project.
             let notes = refused::explain_refusals(self.workspace(), &ended.masks, &ended.outcome);
             let outcome = ended.outcome.clone();
             copy = Some(ended);
@@ -434,6 +448,7 @@ impl CommandRunner {
             drop(left);
             (outcome, Vec::new())
         };
+        // Third phase: collect the notes for the result.
         if read_only && outcome.exit_code != 0 && refused::mentions_read_only(&outcome.output) {
             notes.push(needs_write());
         }
@@ -500,8 +515,8 @@ impl CommandRunner {
         let top = rustix::fs::open("/", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let top = top.map_err(|errno| not_started(&errno.into()))?;
         let (root, name) = self.folder(".").await?;
-        // A checker that only reads a text must ignore files of the project, such as one that selects the checker's
-        // version.
+        // A checker that reads only its stdin runs in `/`, so that no file of the project configures it, such as one
+        // that selects the checker's version.
         let name = if checking.harmless { PathBuf::from("/") } else { name };
         let job = Job {
             program: words[0],
@@ -514,7 +529,7 @@ impl CommandRunner {
             live: Some(&live),
         };
         if report.holds {
-            // A checker that reads only its stdin needs no private copy.
+            // A checker that reads only its stdin writes nothing, so it is not worth a private copy.
             if !checking.harmless && self.has_private_copies().await? {
                 return self.check_on_copy(&job).await.map(Some);
             }
@@ -576,14 +591,14 @@ pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl 
         }
         let (end, total) = live.last(MOST);
         if total != std::mem::replace(&mut seen, total) {
-            // The cut may be within a character.
+            // The last bytes may begin within a character.
             let end = String::from_utf8_lossy(&end);
             progress.printed(end.trim_start_matches(char::REPLACEMENT_CHARACTER));
         }
     }
 }
 
-/// Returns the program and arguments that run a shell command line.
+/// Returns the program and arguments that run a command line in bash.
 pub fn shell_line(line: &str) -> Vec<OsString> {
     let shell = SHELLS.iter().copied().find(|shell| Path::new(shell).exists()).unwrap_or("bash");
     [shell, "--noprofile", "--norc", "-c", line].map(OsString::from).into()
@@ -601,8 +616,8 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        /// The time limit for the processes to end. The kernel needs milliseconds, but a broken disk may block a
-        /// process for ever.
+        /// The time limit for the processes to end. The kernel needs milliseconds, but a process that waits for a disk
+        /// may not react to signals.
         const PATIENCE: Duration = Duration::from_secs(2);
         if let Some(thread) = self.thread.take() {
             self.live.kill();

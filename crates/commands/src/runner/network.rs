@@ -1,6 +1,6 @@
 //! Recognises output that mentions a failed name lookup or an unreachable network.
 
-/// What programs print if a name cannot be looked up, or if there is no route to an address.
+/// Messages that programs print if a name cannot be looked up, or if there is no route to an address.
 const MESSAGES: &[&str] = &[
     // curl, cargo, git, ssh, composer; "host" and "hostname".
     "ould not resolve host",
@@ -39,7 +39,7 @@ const MESSAGES: &[&str] = &[
 
 /// Returns `true` if `output` has a program's message about a failed name lookup. A command can print such text itself.
 ///
-/// If the output was too long, it has only the beginning and the end. Each message is searched once.
+/// Output that was too long has only its beginning and its end. Each message is searched once.
 pub(super) fn mentions_failed_lookup(output: &str) -> bool {
     MESSAGES.iter().any(|message| memchr::memmem::find(output.as_bytes(), message.as_bytes()).is_some())
 }

@@ -52,10 +52,11 @@ impl Sandboxed {
             |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
         DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
         let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
-        // Files that undo needs stay there after the session.
+        // The folder in the project stays after the session, because undo needs files in it. So git must ignore it.
         if place.starts_with(self.workspace.root_path()) {
             overflow_file::hide_folder(self.workspace.root()).map_err(|error| failed(&error))?;
         }
+        // A process that was killed could not delete its layers.
         layer::delete_leftovers(&layer::layers_in(&place));
         let project = LayeredProject {
             workspace: &self.workspace,
@@ -65,6 +66,7 @@ impl Sandboxed {
             limits: Limits::default(),
         };
         wait_for(project.try_out(environment)).map_err(|error| failed(&error))?;
+        // An overlay in a user namespace cannot copy an entry of another user or group, so one such entry is tried.
         if let Some(foreign) = self.workspace.masks().first_foreign(&Stop::default())
             && wait_for(project.try_to_change(&foreign, environment)).is_err()
         {
@@ -90,7 +92,7 @@ impl Sandboxed {
 
 /// Finishes the exchanges of a process that was killed. `state` is the folder of the host's state for the project.
 pub(crate) fn finish_exchanges(workspace: &Workspace, state: &Path) {
-    // Without the folder, there was no exchange.
+    // If the host has no folder for this project yet, no exchange can have begun.
     if let Ok(place) = layer::place(workspace.root_path(), state) {
         stash::recover(workspace.root(), &layer::stashes_in(&place));
     }
@@ -121,7 +123,8 @@ impl CommandRunner {
         // Without a sandbox, a host that did not ask for private copies needs no reason.
         let is_unwanted = project.settings.mode == Mode::ReadOnly
             || matches!(project.copies, PrivateCopies::NotAskedFor) && !project.is_read_only(&self.environment);
-        // The policy has already triggered the trial before the command.
+        // The policy has asked before the command whether there are private copies, so the answer is known and nothing
+        // is tried here.
         let why = if is_unwanted { None } else { project.private.get()?.as_ref().err() };
         why.filter(|_| !project.said_why.swap(true, Ordering::Relaxed)).cloned()
     }

@@ -6,8 +6,8 @@ use toolfence_sandbox::process::Outcome;
 use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{MaskSet, Workspace, names};
 
-/// Messages of programs when a file system refuses. Installers of hooks print the last one if hooks are disabled, as
-/// they are for every command.
+/// Messages of programs when a file system refuses a write. Installers of hooks print the first one if hooks are
+/// disabled, as they are for every command.
 const REFUSALS: &[&str] = &[
     "`core.hooksPath` set",
     "Read-only file system",
@@ -46,10 +46,11 @@ pub(super) fn mentions_read_only(output: &str) -> bool {
 /// The message of `git diff` for a file that it cannot read.
 const CANNOT_HASH: &str = "fatal: cannot hash ";
 
-/// Bytes at the end of the output that are searched.
+/// The most bytes at the end of the output that are searched.
 const LOOKED_AT: usize = 64 << 10;
 
-/// Returns a sentence for each kind of path that a line of the output names together with such a message.
+/// Returns a sentence about repositories, one about masks and one about files that git could not read, each only if the
+/// output has a line about it.
 pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: &Outcome) -> Vec<Text> {
     let mut start = outcome.output.len().saturating_sub(LOOKED_AT);
     while !outcome.output.is_char_boundary(start) {
@@ -61,6 +62,7 @@ pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: 
         let mask = masks
             .list()
             .iter()
+            // The list has a folder before its entries, so the last match is the most exact one.
             .rev()
             .find(|mask| names(&mask.path) || names(&workspace.root().path().join(&mask.path)));
         let git = line.split(['/', ' ', '\'', '"', '`', ':', '’', '‘']).any(|part| part == ".git")
@@ -92,13 +94,13 @@ pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: 
 /// tracks. Git's message for a file that it cannot open names it.
 fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Option<Text> {
     let hidden: Vec<&Path> = hidden.collect();
-    // Git prints more about it for `git diff`, which has a note of its own.
+    // `git diff` has a note of its own, see `masked_from_git`.
     if output.lines().any(|line| line.starts_with(CANNOT_HASH)) {
         return None;
     }
     let opened =
         |line: &'_ str| Some(line.strip_prefix("error: open(\"")?.strip_suffix("\"): Permission denied")?.to_owned());
-    // Git names it relative to the top of its repository, which may be below the root.
+    // Git names the file relative to the top of its repository, which may be below the root.
     let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
     let name = output.lines().filter_map(opened).find(is_hidden)?;
     Some(text!(
@@ -108,7 +110,7 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     ))
 }
 
-/// Returns the note for a git command that met a blocked file: git reads every tracked file that has changed.
+/// Returns the note for a git command that failed at a blocked file: git reads every tracked file that has changed.
 pub(super) fn masked_from_git(status: i32, output: &str) -> Option<Text> {
     let end = output.trim_end().rsplit('\n').next().unwrap_or_default();
     (status != 0 && end.starts_with(CANNOT_HASH)).then(|| {

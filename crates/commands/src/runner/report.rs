@@ -43,6 +43,7 @@ impl CommandRunner {
     pub(crate) fn output(&self, ran: Ran) -> Output {
         let offline = ran.misses_network().then(without_network);
         let Ran { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
+        // A command that ends in time starts the count of timeouts in a row again.
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
         let memory = self.enclosure().settings().memory;
@@ -78,8 +79,8 @@ pub fn noted(text: &mut Text, note: impl Into<Text>) {
     text.push("]\n");
 }
 
-/// Returns the note about the overflow file. For a job, which is polled repeatedly, the file has the output since the
-/// last poll that showed everything.
+/// Returns the note about the overflow file. A job is polled repeatedly, so its file has only the output since the last
+/// poll that could show everything.
 pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
     match (of_job, all) {
         (false, true) => text!("All of the output is in {name}: read_file and search can look into it.", name),
@@ -98,8 +99,8 @@ pub(crate) fn spilled(name: &str, all: bool, of_job: bool) -> Text {
     }
 }
 
-/// Returns the note for a command that may have failed because it had no network. The command can have printed the
-/// message of a failed lookup for another reason, so the note does not state one.
+/// Returns the note for a command that may have failed because it had no network. It does not state the reason of the
+/// failure, because a command can print the message of a failed lookup for another one.
 fn without_network() -> Text {
     text!(
         "The command ran without network. If it needs the network, run it with bash and \"network\": true; the user \
@@ -107,7 +108,7 @@ fn without_network() -> Text {
     )
 }
 
-/// Messages of programs for `EXDEV`.
+/// Messages that programs print for `EXDEV`.
 const OTHER_DEVICE: &[&str] = &[
     "nvalid cross-device link",
     "cross-device link not permitted",
@@ -116,8 +117,8 @@ const OTHER_DEVICE: &[&str] = &[
     "os error 18",
 ];
 
-/// The last words of `git clone` of a local path after it created a hard link: an overlay that a user mounts copies the
-/// file instead.
+/// The end of git's message if `git clone` of a local path has created a hard link that is another file: an overlay in
+/// a user namespace copies the file instead.
 const OTHER_FILE: &str = "hardlink different from source";
 
 /// Returns the advice for a command on a private copy that failed because of a limit of overlays, judged by its output.
@@ -126,7 +127,7 @@ pub(crate) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
     if outcome.exit_code == 0 {
         return None;
     }
-    // An overlay that a user mounts cannot redirect a folder of the project that is renamed.
+    // An overlay in a user namespace cannot redirect a renamed folder of the project, so the kernel returns `EXDEV`.
     if OTHER_DEVICE.iter().any(mentions) {
         return Some(text!(
             "On the private copy of the project, a folder cannot be renamed in one step. Use `mv`, which copies it; \
@@ -157,6 +158,7 @@ fn failure_of(
     late_in_a_row: u32,
     memory: u64,
 ) -> Option<ToolFailure> {
+    // The caller asked the command to stop, so its end is not a failure.
     if outcome.stopped {
         return None;
     }
@@ -188,7 +190,7 @@ fn failure_of(
 }
 
 fn timeout_failure(seconds: u64, most: u64, in_a_row: u32) -> Text {
-    /// This many are no accident.
+    /// The number of timeouts in a row from which the note advises against another try.
     const MANY: u32 = 3;
     let message = text!(
         "The command did not end within {seconds} s and was ended. Give a longer timeout ({most} at most), or do it in \

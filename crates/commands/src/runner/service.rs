@@ -39,8 +39,8 @@ pub struct Service {
     pub program: Piped,
     /// Detects whether the service must be restarted.
     pub watch: ServiceWatch,
-    /// A file or folder among the words of its command that exists but that it cannot see, which is the most likely
-    /// reason if it does not start.
+    /// An argument of the command that is an existing path that the service cannot see. This is the most likely reason
+    /// if the service does not start.
     pub hidden: Option<PathBuf>,
 }
 
@@ -50,8 +50,9 @@ pub struct ServiceWatch {
     commands: Arc<CommandRunner>,
     /// The masks; `None` if there is no sandbox.
     masks: Option<Arc<MaskSet>>,
-    /// The paths outside of the project that it may use, and the files that are hidden in them.
+    /// The paths outside of the project that the service may use.
     paths: Vec<PathBuf>,
+    /// The paths as they were shared at the start, with the files that are hidden in them.
     shared: Shared,
 }
 
@@ -68,7 +69,8 @@ impl CommandRunner {
         }
         let root = self.workspace().root();
         let name = wanted.words.first().cloned().unwrap_or_default();
-        // The model could change a program of the project, which would then run with this network and these variables.
+        // The model can change the programs of the project, and the service would run such a program with its network
+        // and variables.
         let program = name.to_str().and_then(|name| root.programs().of_system(name));
         let program = program.ok_or_else(|| {
             text!(
@@ -87,6 +89,7 @@ impl CommandRunner {
             true => environment::sandboxed(&self.environment, root.path(), self.has_network(wanted.network)),
             false => self.environment.clone(),
         };
+        // A variable of the service replaces the one that every command has.
         for (name, value) in &wanted.environment {
             environment.retain(|(known, _)| known.as_os_str() != OsStr::new(name));
             environment.push((name.into(), value.clone()));
@@ -167,7 +170,7 @@ impl ServiceWatch {
             if workspace.masks().replaced(&before).is_some() {
                 return Ok(true);
             }
-            // The start reports a path that does not exist.
+            // A path that can no longer be shared makes the service stale; the next start reports why.
             let now = Shared::of(&paths, workspace.root().as_ref());
             if now.map_or(true, |now| shared.reveals(&now)) {
                 return Ok(true);
@@ -175,6 +178,7 @@ impl ServiceWatch {
             let (now, before) = (workspace.masks().find(Access::Read, stop)?, hidden(&before));
             Ok(hidden(&now).iter().any(|path| !path.ancestors().any(|above| before.contains(above))))
         };
+        // If the check fails, the service is restarted, because it may be able to read a blocked file.
         blocking(self.commands.workspace(), look).await.unwrap_or(true)
     }
 }

@@ -1,5 +1,5 @@
-//! The table of attempts. A script that ends with status 0 got through; [`Ground`](super::ground::Ground) sets its
-//! variables.
+//! The table of attempts. An attempt got through if its script ends with status 0, unless it has a check of its own.
+//! [`Ground`](super::ground::Ground) sets the variables of the scripts.
 
 use super::ground::{AttemptOutcome, Ground};
 use toolfence_protocol::{Text, text};
@@ -28,7 +28,7 @@ pub(super) enum Needs {
 }
 
 impl Attempt {
-    /// Returns `true` if these settings forbid the attempt.
+    /// Returns `true` if the attempt makes sense with these settings.
     pub(super) fn is_for(&self, settings: &Settings) -> bool {
         self.needs != Needs::ReadOnly || settings.mode == Mode::ReadOnly
     }

@@ -17,8 +17,9 @@ use toolfence_workspace::{Access, Stop, Workspace};
 /// The time limit of one attempt.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Bytes of an attempt's output that are kept, and characters that are displayed.
+/// The most bytes of an attempt's output that are kept.
 const KEPT: usize = 4000;
+/// The most characters of an attempt's output that are displayed.
 const SHOWN: usize = 200;
 
 /// The prefix of an attempt's status on the last line.
@@ -40,9 +41,9 @@ pub(super) struct Ground {
     workspace: Workspace,
     enclosure: Enclosure,
     environment: Vec<(OsString, OsString)>,
-    /// The variables of the scripts, as the beginning of each, because a container gets no variables.
+    /// Shell assignments of the variables, at the beginning of each script, because a container gets no variables.
     known: OsString,
-    /// A server that a command with network can reach.
+    /// A server of this process, which a command may only reach with network.
     _server: TcpListener,
 }
 
@@ -66,6 +67,7 @@ impl Ground {
             fs::create_dir_all(path.parent().unwrap_or(&root))?;
             fs::write(path, content)?;
         }
+        // A blocked file must be hidden under each of its names.
         fs::hard_link(root.join(".env"), root.join("other-name"))?;
         let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
         let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
@@ -82,6 +84,7 @@ impl Ground {
     /// Runs the script of an attempt in the sandbox.
     pub(super) async fn run(&self, attempt: &str) -> io::Result<AttemptOutcome> {
         let mut script = self.known.clone();
+        // The status on the last line also shows that the attempt ended by itself.
         script.push(format!("{{ {attempt}; }} 2>&1; s=$?; echo; echo '{TRIED}'$s"));
         let [shell, options @ ..] = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsStr::new);
         let command = [&[shell], &options[..], &[&script]].concat();
@@ -139,13 +142,16 @@ impl Ground {
     }
 }
 
-/// Returns a unique number of seconds for a sleep, by which the remaining process is found.
+/// Returns a number of seconds that only this process uses as the argument of a `sleep`, so that it can find a `sleep`
+/// that is still running.
 fn mark() -> String {
     format!("72031{:07}", std::process::id())
 }
 
 /// Returns the variables of the attempts as shell assignments.
 fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
+    // The name is compared by device and inode. Without a home folder the value is empty, and the attempt cannot
+    // succeed.
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());
     let home = home.map(|home| format!("{}:{}", home.dev(), home.ino())).unwrap_or_default();
     let all: [(&str, OsString); 6] = [
@@ -158,6 +164,7 @@ fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Resul
     ];
     let mut known = Vec::new();
     for (name, value) in all {
+        // A path may contain quotes, and the assignment is part of a script.
         let quoted = value.as_bytes().split(|&byte| byte == b'\'').collect::<Vec<_>>().join(&br"'\''"[..]);
         known.extend([name.as_bytes(), b"='", &quoted, b"'\n"].concat());
     }

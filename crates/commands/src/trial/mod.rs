@@ -110,6 +110,7 @@ async fn run_attempt(attempt: &Attempt, ground: &Ground, settings: &Settings) ->
 
 async fn judge_attempt(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
     match ground.run(attempt.script).await {
+        // An attempt that was not made is no proof that the barrier holds.
         Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said.into()),
         Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said.into()),
         Ok(ran) if ran.ended => (Held::Yes, ran.said.into()),
@@ -118,7 +119,8 @@ async fn judge_attempt(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
     }
 }
 
-/// The exit status of a shell if a program does not exist: an image may lack programs of a system.
+/// The exit status of a shell if a program does not exist. The image of a container may lack the programs of an
+/// attempt.
 const NOT_FOUND: i32 = 127;
 
 async fn system_calls(ground: &Ground) -> Vec<Finding> {

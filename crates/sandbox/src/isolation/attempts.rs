@@ -1,8 +1,8 @@
-//! System calls that must be refused inside. The helper tries them instead of a command, right before it would start
-//! one.
+//! System calls that the sandbox must refuse. If the message has no command, the helper tries these calls at the point
+//! at which it would start one.
 //!
-//! The arguments are such that nothing happens if a barrier is missing: a call that is not refused then fails with
-//! another error, or changes only this process, which ends.
+//! Nothing happens if a barrier is missing: with these arguments, a call that is not refused fails with another error,
+//! or changes only this process, which ends.
 #![allow(unsafe_code, reason = "calls that no safe crate has, which must be refused")]
 
 use super::plan::Plan;
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 /// The name of a call with its number and arguments.
 type Attempt = (&'static str, c_long, [u64; 5]);
 
-/// The errors of the filter. Any other one is the kernel's own.
+/// The errors of the filter. Any other error is the kernel's own and means that the filter let the call through.
 const REFUSED: [Errno; 2] = [Errno::PERM, Errno::NOSYS];
 
 const TIOCSTI: u64 = 0x5412;
@@ -30,7 +30,8 @@ fn always() -> Vec<Attempt> {
         ("open a tree of mounts", libc::SYS_open_tree, wrong),
         ("change another root", libc::SYS_chroot, nothing),
         ("make namespaces", libc::SYS_unshare, flags(libc::CLONE_NEWUSER)),
-        // With CLONE_FS the kernel refuses it by itself, so no process is created.
+        // The kernel itself refuses CLONE_NEWUSER with CLONE_FS (clone(2)), so no process is created if the filter is
+        // missing.
         ("make namespaces by clone", libc::SYS_clone, flags(libc::CLONE_NEWUSER | libc::CLONE_FS)),
         ("hide flags in clone3", libc::SYS_clone3, nothing),
         ("enter other namespaces", libc::SYS_setns, wrong),
@@ -70,7 +71,7 @@ fn family(number: c_int) -> u64 {
     u64::from(number.cast_unsigned())
 }
 
-/// Tries all calls and writes a line for each: `refused NAME`, or `allowed NAME`.
+/// Tries all calls and writes a line for each: `refused NAME` or `allowed NAME`.
 pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
     for (name, number, arguments) in always().into_iter().chain(network_attempts(plan)) {
         let word = if is_refused(number, arguments) { "refused" } else { "allowed" };
@@ -81,8 +82,8 @@ pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
 
 fn is_refused(number: c_long, [a, b, c, d, e]: [u64; 5]) -> bool {
     // SAFETY: no argument is a pointer that can be followed: they are numbers, null, or beyond any address space, for
-    // which the kernel returns an error. A descriptor that a call returns is closed by the end of this process, which
-    // is near.
+    // which the kernel returns an error. A descriptor that a call returns is closed when this process ends, right after
+    // the attempts.
     let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
     done < 0 && Errno::from_io_error(&io::Error::last_os_error()).is_some_and(|errno| REFUSED.contains(&errno))
 }

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 /// of the entry in it, and whether the entry is a folder.
 pub(crate) type Hides<'a> = &'a dyn Fn(&Path, &Path, bool) -> bool;
 
-/// Entries that are checked in all visible folders. Folders of toolchains beyond this limit are hidden.
+/// The most entries that are checked in all visible folders. Folders of toolchains beyond this limit are hidden.
 const MOST_ENTRIES: usize = 300_000;
 
-/// The limit of names that are hidden one by one, because each needs a mount.
+/// The most names that are hidden one by one, because each needs a mount.
 const MOST_MASKS: usize = 2_000;
 
 /// Ends of paths below which everything was downloaded from a registry, so that nothing is the user's own. They have
@@ -39,7 +39,7 @@ const STORES: &[&str] = &[
     ".gradle/caches",
 ];
 
-/// Bytes of a path that can be a mount point, including the final zero.
+/// The most bytes of a path that can be a mount point, including the final zero (`PATH_MAX`).
 const LONGEST_PATH: usize = 4096;
 
 /// The progress of the walks over all visible folders.
@@ -94,7 +94,8 @@ impl FolderWalk {
                     pending.push(path);
                 }
             }
-            // A single folder can contain more blocked files than the mount limit, so the count is checked here, too.
+            // `is_full` is checked before a folder is read, and one folder can contain more blocked files than the
+            // limit.
             if self.masks.len() > before + MOST_MASKS {
                 pending.truncate(waiting);
                 self.hide_all(folder, before);
@@ -136,6 +137,7 @@ impl FolderWalk {
                 let entry = entry.map_err(closed)?;
                 self.entries += 1;
                 if self.is_full() {
+                    // Unlike a toolchain, a shared folder cannot be hidden: the user has named it for this program.
                     return Err(HideError::TooLarge);
                 }
                 let kind = match entry.file_type() {
@@ -147,6 +149,7 @@ impl FolderWalk {
                 let is_repository = entry.file_name() == ".git" && kind.is_dir();
                 let below = path.strip_prefix(shared).unwrap_or(&path);
                 if is_repository || !kind.is_symlink() && hides(shared, below, kind.is_dir()) {
+                    // Such a path cannot be a mount point, so the entry could not be hidden.
                     if path.as_os_str().len() >= LONGEST_PATH {
                         return Err(closed(rustix::io::Errno::NAMETOOLONG.into()));
                     }
@@ -178,6 +181,7 @@ const PARTS: &[&str] = &[
     "lib64",
     "libx32",
     "libexec",
+    // Without this file, the programs of a virtual environment do not find their modules.
     "pyvenv.cfg",
     "share",
     "include",

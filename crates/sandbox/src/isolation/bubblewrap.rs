@@ -1,8 +1,9 @@
 //! The sandbox of namespaces that the system's `bwrap` sets up, if it is permitted more than this program: it can be
 //! set-user-id, or have a profile of its own. The helper inside adds the barriers that it lacks (Landlock, the filter
-//! of system calls, the line to the host).
+//! of system calls, the socket to the host).
 //!
-//! It identifies files by their names alone: a file that is replaced while the sandbox is set up is not detected.
+//! Bubblewrap identifies files by their names alone: a file that is replaced while the sandbox is set up is not
+//! detected.
 
 use super::plan::{Guard, Masking, Plan, Step};
 use crate::project::random_name;
@@ -44,16 +45,22 @@ impl Bubblewrap {
     /// Returns the arguments of bubblewrap, up to the path of the helper; the helper's arguments follow.
     pub(super) fn arguments(&self, plan: &Plan, masking: &Masking, helper: &Path) -> Vec<OsString> {
         let mut line = BubblewrapLine::default();
+        // `--die-with-parent` ends the sandbox with its host; `--new-session` keeps the command from typing into the
+        // host's terminal (bwrap(1)).
         line.options(&["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]);
         if !plan.network {
             line.options(&["--unshare-net"]);
         }
         plan.steps.iter().for_each(|step| line.step(step, plan));
+        // The tree may not have the path of the helper on the host, so it gets a path of its own.
         line.pair("--ro-bind", helper, HELPER);
         line.options(&["--proc", "/proc"]);
+        // A later option covers an earlier one, so the guards and masks follow the folders that contain them.
         masking.guards.iter().for_each(|guard| line.guard(guard, plan));
+        // Bubblewrap has no removable masks, so the command cannot remove any masked file.
         let masks = plan.masks.iter().chain(masking.masks.iter().chain(&masking.removable).map(|spot| &spot.at));
         masks.for_each(|at| line.mask(at.path(), &self.blank.file()));
+        // The root becomes read-only last, because bubblewrap creates the mount points in it.
         line.options(&["--remount-ro", "/", "--chdir", "/", "--", HELPER]);
         line.0
     }
@@ -74,7 +81,7 @@ impl BubblewrapLine {
     fn step(&mut self, step: &Step, plan: &Plan) {
         match step {
             Step::Link { at, to } => self.pair("--symlink", to.path(), at.path()),
-            // Bubblewrap has no layers that would be private to the command.
+            // Bubblewrap mounts no private layers, so these toolchains are read-only.
             Step::Show { at } | Step::Layer { at } => self.pair("--ro-bind", at.path(), at.path()),
             Step::ShowIfThere { at } => self.pair("--ro-bind-try", at.path(), at.path()),
             Step::Private { at, mode, .. } => {
@@ -96,6 +103,7 @@ impl BubblewrapLine {
 
     fn mask(&mut self, at: &Path, blank: &Path) {
         if at.is_dir() {
+            // The command owns the new folder; if it were writable, the command could change its mode.
             self.pair("--perms", "0000", "--tmpfs");
             self.0.push(at.into());
             self.0.extend(["--remount-ro".into(), at.into()]);
@@ -126,7 +134,7 @@ impl Blank {
 
 impl Drop for Blank {
     fn drop(&mut self) {
-        // If this fails, an empty file is left.
+        // If the file cannot be removed, an empty file is left.
         let _ = std::fs::remove_file(self.file());
         let _ = std::fs::remove_dir(&self.folder);
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The time limit for ending all processes. Those that are stuck in the kernel for longer are reported as left.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Processes that are listed at once: more than a machine has by default.
+/// The most processes that are listed at once, more than a machine has by default.
 const MOST: usize = 100_000;
 
 /// A descendant, with its parent when it was found.
@@ -31,8 +31,8 @@ pub(super) fn below(top: &str) -> Vec<Descendant> {
     let mut pending = vec![(top.to_owned(), number)];
     while let Some((name, parent)) = pending.pop() {
         for task in fs::read_dir(format!("/proc/{name}/task")).into_iter().flatten().flatten() {
-            // A process that has ended meanwhile has no list; its children are found below their new parent by the next
-            // search.
+            // A process that has ended in the meantime has no list. The next search finds its children below their new
+            // parent.
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
             for pid in children.split_whitespace().filter_map(|number| number.parse().ok()) {
                 if found.len() < MOST && seen.insert(pid) {
@@ -46,14 +46,15 @@ pub(super) fn below(top: &str) -> Vec<Descendant> {
 }
 
 impl Descendant {
-    /// Signals the process, if it is still the same one: its number may belong to another one by now, unless its parent
-    /// is still the same, or is this process, which adopts orphans.
+    /// Signals the process if it is still the same one. Another process may have its PID by now, unless its parent is
+    /// still the same, or is this process, which adopts orphans.
     fn signal(self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
         let Ok(is) = pidfd_open(pid, PidfdFlags::empty()) else { return };
         let me = rustix::process::getpid().as_raw_nonzero().get();
         if parent_of(self.pid).is_some_and(|parent| parent == self.parent || parent == me) {
-            // A process that has ended gets no signal, and one of another user stays: the caller detects it.
+            // A process that has ended or belongs to another user cannot be signalled. The caller detects those that
+            // are left.
             let _ = pidfd_send_signal(is, signal);
         }
     }
@@ -76,7 +77,7 @@ pub(super) fn terminate_all() {
 }
 
 /// Ends all descendants of this process, which is a subreaper. Returns `false` if some are left after `patience`,
-/// because they may not be signalled or are stuck in the kernel.
+/// because this process may not signal them or because they are stuck in the kernel.
 ///
 /// All are stopped before any is killed: a stopped process neither forks, nor gets notified that its child has died,
 /// nor runs a trap.
@@ -93,6 +94,7 @@ pub(super) fn end(patience: Duration) -> bool {
         }
         let mut stopped = HashSet::new();
         for _ in 0..LOOKS {
+            // Each search finds the processes that were forked before their parent was stopped.
             let running: Vec<_> = below("self").into_iter().filter(|one| stopped.insert(one.pid)).collect();
             if running.is_empty() {
                 break;

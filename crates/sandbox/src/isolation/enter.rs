@@ -34,8 +34,10 @@ fn read_plan(host: &File, first: &First) -> Result<Plan, Trouble> {
 
 fn run(plan: &Plan, host: &File, session: Vec<OwnedFd>) -> Result<i32, Trouble> {
     let alone = sys::single_thread().map_err(|error| Trouble::new(Barrier::Helper, error))?;
+    // Created now, because the cgroup file system is not in the new tree.
     let limit = Limit::new(plan.memory);
-    // Without a process namespace, this process adopts the processes that the command leaves.
+    // Without a process namespace, this process must adopt the processes that the command leaves, so that it can end
+    // them.
     let subreaper = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     subreaper.map_err(|error| Trouble::new(Barrier::CommandWatch, error.into()))?;
     rights::limit(plan.processes).map_err(|error| Trouble::new(Barrier::Limits, error))?;
@@ -54,6 +56,7 @@ fn run(plan: &Plan, host: &File, session: Vec<OwnedFd>) -> Result<i32, Trouble> 
             stage_two::keep(plan, host, tree, ours, first, limit, joined.as_ref())
         }
         Side::Child => {
+            // The inner process becomes the parent of the command and needs none of these descriptors.
             drop((ours, tree, joined));
             limit.enter();
             stage_one::first(plan, host, theirs, &alone).map(|never| match never {})

@@ -4,16 +4,16 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The first argument that makes a program the helper.
+/// The first argument of a helper that runs a command in the sandbox.
 pub(super) const ENTER: &str = "--toolfence-enter-sandbox";
 
-/// The argument that makes it create the namespaces of a session.
+/// The first argument of a helper that creates the namespaces of a session.
 pub(super) const BEGIN_SESSION: &str = "--toolfence-begin-session";
 
-/// The argument that makes it supervise a container.
+/// The first argument of a helper that supervises a container.
 pub(super) const KEEP_CONTAINER: &str = "--toolfence-keep-container";
 
-/// The argument that makes it supervise a command without a sandbox.
+/// The first argument of a helper that supervises a command without a sandbox.
 pub(super) const SUPERVISE: &str = "--toolfence-supervise";
 
 /// Programs that can be started as helpers.
@@ -26,11 +26,12 @@ pub(super) fn is_hooked() {
     HOOKED.store(true, Ordering::Relaxed);
 }
 
-/// Returns this program if it can be started again, or else one in its folder or in the PATH of the commands, which has
-/// no folder of the project.
+/// Returns this program if it can be started again. Otherwise returns a helper in its folder, or in the PATH of the
+/// commands, which has no folder of the project.
 pub(super) fn find(search_path: &OsStr) -> Option<PathBuf> {
     if HOOKED.load(Ordering::Relaxed) {
-        // This refers to the running file, even if another one has its name by now.
+        // This path leads to the running program, even if an update has replaced its file, so host and helper are of
+        // one build.
         return Some("/proc/self/exe".into());
     }
     let own = std::env::current_exe().ok();

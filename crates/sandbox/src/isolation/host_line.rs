@@ -1,4 +1,5 @@
-//! The helper's line to its host: reads the parts of the host's message, and writes the lines of the answer.
+//! The socket between the helper and its host: reads the parts of the host's message, and writes the lines of the
+//! answer.
 
 use super::plan::LONGEST;
 use super::sys;
@@ -17,7 +18,8 @@ use std::mem::MaybeUninit;
 /// The exit status of the helper if the command was not started.
 pub(super) const NOT_STARTED: i32 = 125;
 
-/// The first byte of the host's message with its descriptors: those of the helper, followed by those of the command.
+/// The first byte of the host's message, with the descriptors that were sent with it: first those for the helper, then
+/// the stdin of the command.
 #[derive(Debug)]
 pub(super) struct First {
     byte: u8,
@@ -25,7 +27,7 @@ pub(super) struct First {
 }
 
 impl First {
-    /// Takes the descriptors for the helper. The plan has their number.
+    /// Takes the descriptors for the helper, whose number is in the plan.
     pub(super) fn take_own(&mut self, count: usize) -> Vec<OwnedFd> {
         let count = count.min(self.descriptors.len());
         self.descriptors.drain(..count).collect()
@@ -40,11 +42,12 @@ impl First {
     }
 }
 
-/// Takes the line to the host and the first byte of its message, does `work`, and reports an error to the host.
+/// Takes the socket to the host and the first byte of its message, does `work`, and reports an error to the host.
 pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>) -> i32 {
     let host = match take_stdin() {
         Ok(host) => host,
         Err(error) => {
+            // Without the socket, stderr is the only way to report an error.
             eprintln!("the helper of the sandbox got no plan: {error}");
             return NOT_STARTED;
         }
@@ -58,7 +61,8 @@ pub(super) fn with_host(work: impl FnOnce(&File, First) -> Result<i32, Trouble>)
     }
 }
 
-/// Takes the line to the host from stdin. The command gets an empty stdin instead, and none of our descriptors.
+/// Takes the socket to the host from stdin. The command gets an empty stdin instead, and none of the helper's
+/// descriptors.
 fn take_stdin() -> io::Result<File> {
     let host = sys::take_stdin()?;
     replace_by_null(0)?;
@@ -90,6 +94,7 @@ fn read_first(host: &File) -> Result<First, Trouble> {
 pub(super) fn receive(line: impl AsFd, into: &mut [u8], flags: RecvFlags) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    // The command must inherit no descriptor of the helper.
     let flags = flags | RecvFlags::CMSG_CLOEXEC;
     let read = rustix::net::recvmsg(line, &mut [IoSliceMut::new(into)], &mut ancillary, flags)?;
     let mut descriptors = Vec::new();
@@ -133,6 +138,7 @@ fn read_text(mut host: &File, begun: &[u8], barrier: Barrier) -> Result<Vec<u8>,
     known.copy_from_slice(begun);
     host.read_exact(rest).map_err(trouble)?;
     let length = u32::from_le_bytes(length) as usize;
+    // The limit bounds the allocation below.
     if length > LONGEST {
         return Err(trouble(io::Error::other(Cause::TooLong)));
     }
@@ -146,7 +152,7 @@ fn parse<T: DeserializeOwned>(text: &[u8], barrier: Barrier) -> Result<T, Troubl
 }
 
 pub(super) fn send_line(mut host: &File, line: &str) {
-    // The host may be gone.
+    // If the host is gone, there is no reader for the line.
     let _ = host.write_all(line.as_bytes());
 }
 
@@ -163,7 +169,8 @@ pub(super) fn send_status(host: &File, status: rustix::process::WaitStatus) {
     send_line(host, &code.or(signal).unwrap_or_default());
 }
 
-/// Closes input and output, so that they end with the command.
+/// Closes stdin, stdout and stderr of the helper, so that the pipes of the command end with the command and not with
+/// the helper.
 pub(super) fn close_stdio() -> io::Result<()> {
     replace_by_null(0)?;
     replace_by_null(1)?;

@@ -1,7 +1,7 @@
-//! Landlock, the second barrier, which holds even if a mount is missing. See landlock(7).
+//! Landlock, the second barrier, which confines the command even if a mount is missing. See landlock(7).
 //!
-//! It cannot deny access inside of a folder that it allows, so it has no masks. On a kernel that lacks some of its
-//! rights, it applies those that exist.
+//! Landlock cannot deny access inside of a folder that it allows, so it cannot replace masks. On a kernel that lacks
+//! some of its rights, those that exist are applied.
 
 use super::plan::Plan;
 use ::landlock::{
@@ -18,7 +18,7 @@ const KNOWN: ABI = ABI::V6;
 /// Restricts this process and all processes that it starts.
 ///
 /// # Errors
-/// The kernel has no Landlock, and there are no namespaces, so that it is the first barrier.
+/// The kernel has no Landlock, and there are no namespaces, so that Landlock would be the only barrier for files.
 pub(super) fn raise(plan: &Plan) -> io::Result<()> {
     let status = restrict(plan).map_err(io::Error::other)?;
     if status == RulesetStatus::NotEnforced && !plan.namespaces {
@@ -32,7 +32,7 @@ fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
         .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
-    // TCP on the loopback interface of the command's own network namespace is harmless, and tests need it.
+    // In a network namespace of its own, the command reaches only the loopback interface, and tests need TCP there.
     if !plan.has_internet_sockets() {
         rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
     }
@@ -54,6 +54,7 @@ fn restrict(plan: &Plan) -> Result<RulesetStatus, ::landlock::RulesetError> {
 /// made.
 fn readable(plan: &Plan) -> Vec<&Path> {
     use super::plan::Step;
+    // Such a tree has only what the command may see, and parts of it, such as /proc, are in no step of the plan.
     if plan.tree {
         return vec![Path::new("/")];
     }

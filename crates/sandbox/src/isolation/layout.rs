@@ -71,7 +71,7 @@ const TOOLCHAINS: &[&str] = &[
     "go/pkg",
 ];
 
-/// Toolchain folders that a tool must be able to write to.
+/// The toolchain folders to which builds and package managers write.
 const LAYERED: &[&str] = &[
     ".cargo",
     ".npm",
@@ -102,10 +102,10 @@ const CREDENTIALS: &[&str] = &[
     "auth.json",
 ];
 
-/// Settings files that toolchains need, but that may also contain a token.
+/// Settings files that toolchains need, but that may also contain a token. They are hidden only if they mention one.
 const SETTINGS: &[&str] = &["config", "config.toml"];
 
-/// The limit of entries of /etc that are checked.
+/// The most entries of /etc that are checked.
 const MOST_ENTRIES: usize = 50_000;
 
 /// The parts of the new tree.
@@ -135,6 +135,7 @@ impl Layout {
     pub(super) fn of(ground: &HostFacts<'_>) -> Result<Layout, Text> {
         let home =
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
+        // A command sees the whole project, so a home folder in it could not be hidden.
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
             return Err(text!("the project root holds the home folder or the whole system"));
@@ -149,6 +150,8 @@ impl Layout {
             walks: false,
             hides: ground.hides,
         };
+        // The helper mounts the parts in this order. Toolchains go into the private home folder, and the project goes
+        // last, because it can be in any of these folders.
         let started = Instant::now();
         building.system();
         building.devices();
@@ -199,12 +202,12 @@ impl LayoutBuilder<'_> {
     }
 
     fn private(&mut self, ground: &HostFacts<'_>) {
-        // Each is a folder of its own and not a link to the other, because the project or the home folder can be below
-        // either.
+        // These are two folders and not one with a link, because the project or the home folder can be in either.
         for at in ["/tmp", "/var/tmp"] {
             self.steps.push(Step::Private { at: at.into(), mode: 0o1777, shared: true });
         }
         let Some(home) = self.home.clone() else { return };
+        // The path in HOME may contain a link. It must lead to the same folder in the new tree.
         if let Some(named) = ground.home.as_ref().filter(|named| **named != home) {
             self.steps.push(Step::Link { at: named.as_path().into(), to: home.as_path().into() });
         }
@@ -222,6 +225,7 @@ impl LayoutBuilder<'_> {
                 // GOPATH also contains the source of other projects, so only these two parts of it are shown.
                 let parts = if *name == "GOPATH" { vec![path.join("bin"), path.join("pkg")] } else { vec![path] };
                 for part in parts {
+                    // Tools write to these two: see `LAYERED`.
                     self.show_or_link(&part, matches!(*name, "CARGO_HOME" | "GOPATH"));
                 }
             }
@@ -247,8 +251,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns `true` if showing the path would reveal the home folder or the project under another name, or the whole
-    /// system.
+    /// Returns `true` if showing the path would reveal the whole system, or the home folder or the project as a part of
+    /// it.
     fn reveals(&self, path: &Path) -> bool {
         let above = |inner: &Path| inner.starts_with(path);
         path.parent().is_none() || above(self.root) || self.home.as_deref().is_some_and(above)
@@ -283,6 +287,7 @@ impl LayoutBuilder<'_> {
             Step::Private { at, .. } | Step::Layer { at } => Some(at.clone()),
             _ => None,
         });
+        // Landlock must allow writes to devices such as /dev/null.
         private.chain(["/dev".into()]).collect()
     }
 }
@@ -313,6 +318,7 @@ fn secrets_of_the_system() -> Vec<Name> {
                 return found;
             }
             let Ok(meta) = entry.metadata() else { continue };
+            // A folder must also be searchable.
             let needed = if meta.is_dir() { 0o005 } else { 0o004 };
             if meta.is_symlink() {
                 continue;

@@ -24,7 +24,7 @@ const PART: u32 = 20;
 /// The mount point of cgroups version 2, on a system with no other version.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// The prefix of the supervisor's number in the name of a group.
+/// The prefix of a group's name; the PID of its supervisor follows.
 const OURS: &str = "toolfence-";
 
 /// The memory limit of one command.
@@ -42,11 +42,11 @@ impl Limit {
         Limit { most, group, pause: PAUSE }
     }
 
-    /// Puts this process, which is about to start the command, under the limit, and makes it the first to be killed if
-    /// the machine itself runs out of memory. Called in a child: the parent removes the group.
+    /// Moves this process, which is about to start the command, into the group. Called in a child.
     pub(super) fn enter(self) {
         if let Some(group) = self.group {
             group.enter();
+            // Dropping the group would remove it, which the parent does.
             std::mem::forget(group);
         }
     }
@@ -78,7 +78,7 @@ fn is_over_limit(all: &[Descendant], most: u64) -> bool {
     let files = files_in_memory(all);
     let sum = |of: &dyn Fn(i32) -> Option<MemoryUse>| {
         let all = all.iter().filter_map(|one| of(one.pid)).fold(MemoryUse::default(), MemoryUse::add);
-        // The mapped parts of these files are in both numbers.
+        // The mapped parts of files in memory are in both numbers, so the larger one counts.
         all.own.saturating_add(all.shared.max(files))
     };
     sum(&upper_bound) > most && sum(&|pid| exact(pid).or_else(|| upper_bound(pid))) > most
@@ -128,7 +128,7 @@ fn use_of(file: &str, [own, swapped, shared]: [&str; 3]) -> Option<MemoryUse> {
 /// Returns the bytes of the anonymous files of memfd_create(2): pages that are only written to and not mapped are in no
 /// number of a process.
 fn files_in_memory(all: &[Descendant]) -> u64 {
-    /// Open files of one process.
+    /// The most open files of one process that are checked.
     const MOST_OPEN: usize = 16_384;
     let mut seen = HashSet::new();
     let mut bytes = 0_u64;
@@ -138,6 +138,7 @@ fn files_in_memory(all: &[Descendant]) -> u64 {
             let is_one =
                 fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"));
             let Some(stat) = is_one.then(|| fs::metadata(entry.path()).ok()).flatten() else { continue };
+            // Several processes can have the same file open.
             if seen.insert((stat.dev(), stat.ino())) {
                 bytes = bytes.saturating_add(stat.blocks().saturating_mul(512));
             }
@@ -163,7 +164,7 @@ impl Cgroup {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
         let own = Path::new(GROUPS).join(own);
-        // A group with processes delegates nothing (cgroups(7)), so it is usually the one above.
+        // A group with processes in it cannot delegate controllers (cgroups(7)), so usually only the group above can.
         let above = own.parent().filter(|above| above.starts_with(GROUPS));
         [Some(own.as_path()), above].into_iter().flatten().find_map(|place| Cgroup::within(place, most).ok())
     }
@@ -193,8 +194,8 @@ impl Cgroup {
             rustix::fs::openat(&folder, name, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).map(fs::File::from)
         };
         open("memory.max")?.write_all(most.to_string().as_bytes())?;
-        // Without swap the first file does not exist. With the second, the whole group is killed, since half a build is
-        // useless.
+        // A system without swap has no `memory.swap.max`. With `memory.oom.group`, the kernel kills the whole group,
+        // because half a build is useless.
         for (name, value) in [("memory.swap.max", "0"), ("memory.oom.group", "1")] {
             let _ = open(name).map(|mut file| file.write_all(value.as_bytes()));
         }
@@ -204,11 +205,12 @@ impl Cgroup {
 
     /// Moves this process into the group: zero is the process that writes it.
     fn enter(&self) {
-        // If the kernel refuses, the sum enforces the limit.
+        // If the kernel refuses the move, the sum of all processes still enforces the limit.
         let _ = (&self.processes).write_all(b"0");
     }
 
     fn has_killed(&self) -> bool {
+        // The path is relative to an open folder, because /sys is not in the new tree of the supervisor.
         let file =
             rustix::fs::openat(self.folder.as_fd(), &self.events, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let text = file.and_then(|file| {
@@ -224,7 +226,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // A group that is not empty is removed by the next command.
+        // The kernel refuses while a process is in the group. Then the next command removes it.
         let _ = rustix::fs::unlinkat(&self.above, &*self.name, AtFlags::REMOVEDIR);
     }
 }

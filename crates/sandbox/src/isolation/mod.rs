@@ -1,8 +1,8 @@
 //! The enforcement around a command: namespaces, masks, Landlock, a filter of system calls and limits.
 //!
 //! This module judges no command and walks no project: its caller lists what to hide. It starts no command either: it
-//! returns the helper to start with the message for it, and is that helper when it is started as such. None of our code
-//! runs between fork and exec in the host, which only spawns; the helper enters the sandbox by itself.
+//! returns the helper to start and the message for it, and it is also the code of that helper. The host only spawns the
+//! helper, and none of our code runs between fork and exec in the host. The helper enters the sandbox by itself.
 
 #[cfg(target_os = "linux")]
 mod attempts;

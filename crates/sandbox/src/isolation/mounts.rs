@@ -36,7 +36,7 @@ const READ_ONLY: Attributes = Attributes { read_only: true, devices: false };
 pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, Trouble> {
     let barrier = Barrier::Tree;
     enter_an_empty_root(plan.temporary).map_err(|error| Trouble::new(barrier, error))?;
-    // The old root is unmounted later; the open folder stays usable.
+    // The old root is unmounted before the masks are mounted, but an open folder stays usable.
     let below_layer = match plan.layer {
         Some(_) => Some(open_old(plan.root.path()).map_err(|error| Trouble::at(barrier, plan.root.path(), error))?),
         None => None,
@@ -46,8 +46,8 @@ pub(super) fn build(plan: &Plan, shared: Option<SharedMounts>) -> Result<Tree, T
         building.apply_step(step).map_err(|error| Trouble::at(barrier, step.at(plan), error))?;
     }
     let blanks = Blanks::new().map_err(|error| Trouble::new(barrier, error))?;
-    // Masks in the project follow after its guards, which must find the files that they guard and not the masks over
-    // them.
+    // `raise` masks the files in the project, after the guards: these must find the files that they guard, not masks
+    // over them.
     let outside = plan.masks.iter().filter(|at| !at.path().starts_with(plan.root.path()));
     hide_of_host(outside, &open_root()?, &blanks)?;
     Ok(Tree { blanks, below_layer })
@@ -81,8 +81,8 @@ pub(super) fn copy_shared(plan: &Plan) -> io::Result<SharedMounts> {
     let (mut folders, mut layers) = (Vec::new(), Vec::new());
     for step in &plan.steps {
         let at = step.at(plan);
-        // A command that has removed its own permissions must not block the next one. Only the session is reachable
-        // here.
+        // An earlier command may have removed its own permissions for a shared folder. It cannot have replaced the
+        // folder by a link, because the folder is a mount point for every command.
         if let Step::Private { mode, shared: true, .. } = step {
             rustix::fs::chmod(at, Mode::from(*mode))?;
         }
@@ -103,9 +103,11 @@ pub(super) fn copy_shared(plan: &Plan) -> io::Result<SharedMounts> {
 fn copy_of_layer(root: &OwnedFd, number: usize) -> io::Result<Option<DetachedMount>> {
     let at = layer_of_session(number);
     let layer = match beneath(root, Path::new(&at)) {
+        // The kernel could not mount this overlay when the session began.
         Err(Errno::NOENT) => return Ok(None),
         layer => layer?,
     };
+    // If this fails, the command may see an outdated list of names, which breaks no barrier.
     let _ = rustix::mount::mount_remount(&at, MountFlags::NOSUID | MountFlags::NODEV, "");
     clone_of(layer.as_fd()).map(Some)
 }
@@ -115,14 +117,15 @@ fn layer_of_session(number: usize) -> String {
     format!("/.layer-{number}")
 }
 
-/// Returns `true` if the path is in a folder that the session's commands share, so that they can write above it.
+/// Returns `true` if the path is in a folder that the session's commands share, so that a command can change the
+/// folders above the path.
 fn is_in_shared(plan: &Plan, at: &Path) -> bool {
     let mut shared = plan.steps.iter().filter(|step| step.is_shared()).map(|step| step.at(plan));
     shared.any(|top| at.starts_with(top) && at != top)
 }
 
-/// Returns the folders between a shared one and this path, from above, except those that are also above the path of an
-/// earlier step.
+/// Returns the folders between the shared folder and this path, the outermost first, without those that an earlier step
+/// has pinned.
 fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
     let earlier = || plan.steps.iter().map(|step| step.at(plan)).take_while(|earlier| *earlier != at);
     let is_pinned = |folder: &Path| earlier().any(|other| other.starts_with(folder));
@@ -130,10 +133,10 @@ fn pinned_above<'p>(plan: &'p Plan, at: &'p Path) -> Vec<&'p Path> {
     above.into_iter().rev().filter(|folder| !is_pinned(folder)).collect()
 }
 
-/// The sources of the masks, and the folder that they are compared with.
+/// The sources of the masks, and the folder in which guarded files are identified.
 pub(super) struct Tree {
     blanks: Blanks,
-    /// The project from the view of the host, if the command sees it through a layer.
+    /// The project's own folder, if the command sees the project through a layer.
     below_layer: Option<OwnedFd>,
 }
 
@@ -142,8 +145,10 @@ pub(super) struct Tree {
 pub(super) fn finish(plan: &Plan) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", flags, None)?;
+    // Both write to /proc, so they precede the read-only remount.
     rights::bound_processes(plan.processes)?;
     memory::prefer_for_oom_kill();
+    // With `BIND`, a remount changes only this mount and not the file system (mount(2)).
     rustix::mount::mount_remount("/proc", flags | MountFlags::RDONLY | MountFlags::BIND, "")?;
     leave_the_old_root()?;
     let shut = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::BIND;
@@ -154,13 +159,15 @@ pub(super) fn finish(plan: &Plan) -> io::Result<()> {
 pub(super) fn raise(plan: &Plan, masking: &Masking, tree: &Tree) -> Result<(), Trouble> {
     let (root, blanks) = (open_root()?, &tree.blanks);
     guard(plan, masking, &root, tree)?;
-    // A host file that was replaced since it was hidden is another one, and has no mask.
+    // A mask covers the file that it was mounted over. If another process has replaced that file since `build`, the new
+    // file at the path has no mask, so all paths are checked again.
     hide_of_host(plan.masks.iter(), &root, blanks)?;
     mask(&masking.masks, &root, blanks)?;
     if masking.removable.is_empty() {
         return Ok(());
     }
-    // From here on, mounts are not propagated to the command's namespace; see `leave_mounts_behind`.
+    // The mounts that follow are not propagated to the command's namespace, so the command can remove these masks
+    // together with their files; see `leave_mounts_behind`.
     rustix::mount::mount_change(plan.root.path(), MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|errno| Trouble::new(Barrier::Masks, errno.into()))?;
     mask(&masking.removable, &root, blanks)
@@ -191,7 +198,10 @@ fn open_root() -> Result<OwnedFd, Trouble> {
 }
 
 fn enter_an_empty_root(temporary: u64) -> io::Result<()> {
+    // As root without a user namespace, mounts would otherwise propagate to the machine (mount_namespaces(7)).
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    // pivot_root(2) requires that the new root is a mount point, so the empty tree is mounted over any existing folder.
+    // It only holds mount points and links; files that commands write are in the store.
     let place = ["/tmp", "/usr", "/etc"].into_iter().find(|place| Path::new(place).is_dir()).unwrap_or("/");
     tmpfs(place, "mode=755,size=16m")?;
     rustix::process::chdir(place)?;
@@ -215,6 +225,7 @@ fn tmpfs(at: &str, options: &str) -> io::Result<()> {
 }
 
 fn leave_the_old_root() -> io::Result<()> {
+    // A plain unmount fails (EBUSY), because the old root is mounted in the store and open descriptors may use both.
     rustix::mount::unmount(STORE, UnmountFlags::DETACH)?;
     Ok(rustix::fs::rmdir(STORE)?)
 }
@@ -231,8 +242,8 @@ impl TreeBuilder<'_> {
     fn apply_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         match step {
-            // The session created the link at its start. A command may have removed it since, and it is not created
-            // again.
+            // The session created the link at its start. If a command has removed the link since, the helper does not
+            // create it again, because helpers write nothing into shared folders.
             Step::Link { .. } if self.is_given(at) => Ok(()),
             Step::Link { to, .. } => link(at, to.path()),
             Step::Show { .. } => self.show(at, READ_ONLY),
@@ -249,6 +260,7 @@ impl TreeBuilder<'_> {
     fn apply_session_step(&mut self, step: &Step) -> io::Result<()> {
         let at = step.at(self.plan);
         let in_shared = is_in_shared(self.plan, at);
+        // A mount on itself pins each folder, so that no command can put a link in its place.
         for folder in pinned_above(self.plan, at) {
             folders(folder)?;
             let spot = beneath(&open_path(CWD, Path::new("/"), OFlags::DIRECTORY)?, folder)?;
@@ -267,6 +279,7 @@ impl TreeBuilder<'_> {
         if !in_shared || step.is_shared() {
             return Ok(());
         }
+        // A folder can be mounted only over a folder, and a file only over a file.
         match open_old(at) {
             Ok(source) => mount_point(at, is_folder(source.as_fd())?),
             Err(error) => unless_missing(Err(error)),
@@ -291,6 +304,7 @@ impl TreeBuilder<'_> {
     fn project(&self) -> io::Result<()> {
         let plan = self.plan;
         let source = open_old(plan.root.path())?;
+        // The masks of the plan belong to the folder that the host scanned; another process may have replaced it since.
         if identity(source.as_fd())? != plan.root_is {
             return Err(changed_error(Cause::OtherRoot));
         }
@@ -307,6 +321,7 @@ impl TreeBuilder<'_> {
     /// Mounts a writable folder of the project over its place in the read-only project.
     fn writable_folder(&self, at: &Path) -> io::Result<()> {
         let source = match open_old(at) {
+            // The host listed this folder, so it was removed after the scan.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed_error(Cause::Moved)),
             source => source?,
         };
@@ -321,6 +336,7 @@ impl TreeBuilder<'_> {
         let Some(shared) = &mut self.shared else {
             return self.overlay_on(at, self.layers, at).or_else(|_| self.show(at, READ_ONLY));
         };
+        // `copy_shared` has the layers in the order of the plan's steps.
         match shared.layers.get_mut(self.layers - 1).and_then(Option::take) {
             Some(layer) => self.put(&layer, at),
             None => self.show(at, READ_ONLY),
@@ -357,7 +373,7 @@ fn unless_missing(done: io::Result<()>) -> io::Result<()> {
 fn link(at: &Path, to: &Path) -> io::Result<()> {
     folders_above(at)?;
     match rustix::fs::symlink(to, at) {
-        // A visible folder may already have it.
+        // A folder that is shown may already contain the link.
         Err(Errno::EXIST | Errno::ROFS) => Ok(()),
         done => Ok(done?),
     }
@@ -365,9 +381,10 @@ fn link(at: &Path, to: &Path) -> io::Result<()> {
 
 /// Mounts an overlay of `lower`, which is not changed, and of the folder `upper` in `store`.
 ///
-/// `lower` is first bound at a path of ours, because the kernel reads `:` and `,` in a path as separators. The overlay
-/// is mounted in the store, too, because mount(2) follows links in the path of a mount point. Without `index` and
-/// `xino` the kernel logs no warning about file handles, and without `volatile` it syncs every file that is copied up.
+/// `lower` is first bound at a path in the store, because the kernel reads `:` and `,` in a path as separators. The
+/// overlay is mounted in the store, too, because mount(2) follows links in the path of a mount point. With `userxattr`,
+/// the kernel uses marks that need no privilege (`user.overlay.*`). Without `index` and `xino` it logs no warning about
+/// file handles. With `volatile` it does not sync every file that is copied up.
 fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<DetachedMount> {
     let (bound, merged) = (format!("{store}.lower"), format!("{store}.merged"));
     copy_of(lower, READ_ONLY)?.put(Path::new(&bound))?;
@@ -411,7 +428,8 @@ fn mask(masks: &[Spot], root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> 
 
 fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
     let target = open_expected(root, spot.at.path(), spot.identity)?;
-    // The new root is already read-only, and so is every copy of a part of it.
+    // No attributes are set: the blanks are on the new root, which `finish` has made read-only, and a copy inherits
+    // that.
     clone_of(blanks.like(&target)?)?.mask(target.as_fd())
 }
 
@@ -419,6 +437,7 @@ fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
 fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blanks: &Blanks) -> Result<(), Trouble> {
     for at in masks.map(Name::path) {
         let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
+            // If a blank is already mounted there, its identity is that of the opened path.
             let hidden = blanks.are.contains(&identity(target.as_fd())?);
             if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.mask(target.as_fd()) }
         });
@@ -532,7 +551,7 @@ fn folders_above(at: &Path) -> io::Result<()> {
     at.parent().map_or(Ok(()), folders)
 }
 
-/// Accepts an existing entry, even in a read-only folder.
+/// Ignores the errors for an entry that exists already, also in a folder that is read-only or not accessible.
 fn unless_shut(done: rustix::io::Result<()>) -> io::Result<()> {
     match done {
         Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS) => Ok(()),
@@ -565,7 +584,8 @@ fn identity(file: BorrowedFd<'_>) -> io::Result<Identity> {
     Ok(identity_at(file, Path::new(""))?)
 }
 
-/// Enters a folder of the project. The path may lead elsewhere by now, but only to places in the command's tree.
+/// Enters the working folder of the command. Another process may have replaced a folder on the path by a link, but a
+/// link leads only to places in the command's tree.
 pub(super) fn enter_folder(plan: &Plan, task: &Task) -> io::Result<()> {
     let at = plan.root.path().join(task.folder.path());
     Ok(rustix::process::chdir(&at)?)

@@ -8,7 +8,7 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a part.
+/// The most bytes of one part of the message.
 pub(super) const LONGEST: usize = 16 << 20;
 
 /// The part of the sandbox that does not depend on the command.
@@ -16,31 +16,32 @@ pub(super) const LONGEST: usize = 16 << 20;
 pub(super) struct Plan {
     /// The version of this crate: host and helper must be of one build.
     pub(super) version: String,
-    /// The number of the session's descriptors that are sent with the plan; 0 for none.
+    /// How many descriptors of the session are sent with the plan; 0 without a session.
     pub(super) session: u8,
-    /// Whether there are namespaces, or only restrictions that a process can put on itself.
+    /// Whether the helper creates namespaces, rather than only the restrictions that a process can put on itself.
     pub(super) namespaces: bool,
-    /// Whether the command sees a tree of its own, which this or another program builds, rather than that of the
-    /// machine.
+    /// Whether the command sees a tree of its own, which the helper or another program builds, rather than the
+    /// machine's.
     pub(super) tree: bool,
     /// Whether the command may use the network.
     pub(super) network: bool,
-    /// Whether it may write to the project.
+    /// Whether the command may write to the project.
     pub(super) writable: bool,
-    /// The folders of the project that it may write to even if it may not write to the project.
+    /// The folders of the project that stay writable for the command if the rest of the project is read-only.
     pub(super) writable_folders: Vec<Name>,
-    /// Whether other commands can pass it descriptors through unix sockets that have a name.
+    /// Whether the command may use named unix sockets, through which other commands can pass it descriptors.
     pub(super) named_sockets: bool,
     /// Whether some masks over files of the project may be removed with the files.
     pub(super) removable: bool,
-    /// Processes and threads that it may have at a time.
+    /// The most processes and threads of the command at a time.
     pub(super) processes: u32,
-    /// Bytes of memory that it may use with all processes that it starts; 0 for no limit.
+    /// The most bytes of memory of the command and all processes that it starts; 0 for no limit.
     pub(super) memory: u64,
-    /// Bytes in private folders.
+    /// The most bytes of all files in private folders.
     pub(super) temporary: u64,
-    /// The real path of the project, and the identity of that folder.
+    /// The real path of the project.
     pub(super) root: Name,
+    /// The identity of the folder at `root` when the host scanned it.
     pub(super) root_is: Identity,
     /// The folder of the layer through which the command sees the project.
     pub(super) layer: Option<Name>,
@@ -53,8 +54,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns `true` if the command may open internet sockets: the network is on, or the command is in a network namespace
-    /// of its own, where these sockets reach only the loopback interface. Every sandbox with a tree of its own has one.
+    /// Returns `true` if the command may open internet sockets: the network is on, or the command is in a network
+    /// namespace of its own, where these sockets reach only the loopback interface. Every sandbox with a tree of its
+    /// own has one.
     pub(super) fn has_internet_sockets(&self) -> bool {
         self.network || self.tree
     }
@@ -63,15 +65,15 @@ impl Plan {
 /// The masks that are mounted right before the command starts. The files must be as the host has just seen them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Masking {
-    /// The files of the project that are hidden, and cannot be moved or removed.
+    /// The files that are hidden, and that the command cannot move or remove.
     pub(super) masks: Vec<Spot>,
-    /// The files of the project that are hidden, and may be moved or removed.
+    /// The files that are hidden, but that the command may move or remove.
     pub(super) removable: Vec<Spot>,
-    /// The files that cannot be moved or changed.
+    /// The entries that the command cannot move or, if they are frozen, change.
     pub(super) guards: Vec<Guard>,
 }
 
-/// The command to run.
+/// The third part of the message: the command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
     /// The folder, relative to the project.
@@ -85,7 +87,7 @@ pub(super) struct Task {
 pub(super) struct Supervised {
     /// The version of this crate: host and helper must be of one build.
     pub(super) version: String,
-    /// Bytes of memory that it may use with all processes that it starts; 0 for no limit.
+    /// The most bytes of memory of the command and all processes that it starts; 0 for no limit.
     pub(super) memory: u64,
     /// The command and its arguments.
     pub(super) command: Vec<Name>,

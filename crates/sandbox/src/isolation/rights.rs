@@ -9,17 +9,19 @@ use std::io;
 pub(super) const OF_A_COMMAND: UnshareFlags =
     UnshareFlags::NEWNS.union(UnshareFlags::NEWPID).union(UnshareFlags::NEWIPC);
 
-/// Enters new namespaces of these kinds, and a new user namespace. Returns `false` if root did without the latter. The
-/// next child is in the process namespace.
+/// Enters new namespaces of these kinds, and a new user namespace. Returns `false` if there are no user namespaces and
+/// root did without one. The next child is in the process namespace.
 ///
-/// In a network namespace only the loopback interface is up, so that tests and development servers can open ports there.
+/// In a network namespace only the loopback interface is up, so that tests and development servers can open ports
+/// there.
 ///
-/// The calling user is the only one in the user namespace (user_namespaces(7)). If there are no user namespaces, root
-/// needs none.
+/// The calling user is the only one in the user namespace (user_namespaces(7)).
 pub(super) fn namespaces(kinds: UnshareFlags) -> io::Result<bool> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let has_user = match sys::unshare(kinds | UnshareFlags::NEWUSER) {
         Ok(()) => {
+            // Without a capability in the parent namespace, the kernel accepts no gid_map before this
+            // (user_namespaces(7)).
             std::fs::write("/proc/self/setgroups", "deny")?;
             std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
             std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
@@ -32,16 +34,16 @@ pub(super) fn namespaces(kinds: UnshareFlags) -> io::Result<bool> {
         }
     };
     if kinds.contains(UnshareFlags::NEWNET) {
-        // The sandbox holds without it.
+        // Without loopback, servers of a command are unreachable, but the sandbox holds.
         let _ = sys::bring_up_loopback();
     }
     Ok(has_user)
 }
 
-/// Limits the processes and threads of the calling process's namespace, including root's, by pid_max, which each
-/// namespace has since Linux 6.14. Before, it applied to the whole machine and must not be changed.
+/// Limits the processes and threads of the namespace of the calling process, including root's, by pid_max. Each
+/// namespace has its own since Linux 6.14. Before, the value applied to the whole machine, so it must not be changed.
 pub(super) fn bound_processes(most: u32) -> io::Result<()> {
-    /// The kernel reserves the first numbers and accepts no lower limit.
+    /// The kernel reserves the first 300 PIDs and accepts no lower limit.
     const LEAST: u32 = 301;
     if !has_own_bound() {
         return Ok(());
@@ -61,13 +63,15 @@ fn is_able() -> io::Result<bool> {
     Ok(rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Disables core files, and limits processes and open files. The process limit does not apply to root. For other
-/// users it counts all of the user's processes. In a namespace, [`bound_processes`] is stricter.
+/// Disables core files, and limits processes and open files. The process limit does not apply to root, and counts all
+/// processes of any other user. In a namespace, [`bound_processes`] is stricter.
 pub(super) fn limit(processes: u32) -> io::Result<()> {
+    // Room for the user's other processes, which count as well.
     const SPARE: u64 = 2048;
     let processes = u64::from(processes) + SPARE;
     for (what, most) in [(Resource::Core, 0), (Resource::Nproc, processes), (Resource::Nofile, 16384)] {
         let now = rustix::process::getrlimit(what);
+        // The limits are only lowered, because raising one needs a capability (setrlimit(2)).
         let most = [now.current, now.maximum].into_iter().flatten().fold(most, u64::min);
         rustix::process::setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
@@ -77,10 +81,12 @@ pub(super) fn limit(processes: u32) -> io::Result<()> {
 /// Drops all capabilities for good: those of this process and those that a program could gain. Sets `no_new_privs`.
 pub(super) fn drop_all() -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
+    // Reducing the bounding set requires CAP_SETPCAP (capabilities(7)), so the capabilities themselves are dropped
+    // last.
     let own = rustix::thread::capabilities(None)?;
     if own.effective.contains(CapabilitySet::SETPCAP) {
         for bit in 0..64 {
-            // The loop finds the highest capability that the kernel knows.
+            // The first error means that the kernel has no further capabilities.
             if rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)).is_err() {
                 break;
             }

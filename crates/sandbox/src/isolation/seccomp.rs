@@ -29,14 +29,14 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_move_mount,
     libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
-    // Other processes and their descriptors.
+    // Calls that reach into other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Large interfaces of the kernel.
+    // Large interfaces of the kernel, which no build needs.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_perf_event_open,
@@ -70,7 +70,8 @@ pub(super) fn raise(plan: &Plan) -> io::Result<()> {
 
 fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|&number| (number, Vec::new())).collect();
-    // The kernel reads only the low 32 bits, so comparing 64 would let calls through.
+    // Only the low 32 bits are compared. The kernel reads no others, so a command could set them to evade a comparison
+    // of 64 bits.
     let clone = NAMESPACES.iter().map(|&flag| rule(0, SeccompCmpOp::MaskedEq(flag as u64), flag as u64));
     rules.insert(libc::SYS_clone, clone.collect::<io::Result<_>>()?);
     let ioctl = TYPING.iter().map(|&request| rule(1, SeccompCmpOp::Eq, request));
@@ -78,23 +79,24 @@ fn refusals(plan: &Plan) -> io::Result<BpfProgram> {
     rules.insert(libc::SYS_socket, sockets(plan, plan.named_sockets)?);
     let mut pairs = sockets(plan, true)?;
     if !plan.named_sockets {
-        // A datagram socket of a pair can still be given a name. For unix sockets SOCK_RAW is equal to SOCK_DGRAM.
+        // A process can still give a name to a datagram socket of a pair. For unix sockets SOCK_RAW is equal to
+        // SOCK_DGRAM.
         for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
             pairs.push(rule(1, SeccompCmpOp::MaskedEq(0xF), kind as u64)?);
         }
     }
     rules.insert(libc::SYS_socketpair, pairs);
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
-    // Calls with another architecture's numbers end the process.
+    // The filter ends a process that makes a call of another architecture, whose numbers have other meanings.
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).map_err(io::Error::other)?;
     BpfProgram::try_from(filter).map_err(io::Error::other)
 }
 
 /// Returns the rules that refuse sockets. Unix sockets are allowed if `unix` is set, and internet sockets if the plan
-/// has them. With the network, the netlink(7) protocol is allowed by which the C library reads the machine's addresses
-/// (`getaddrinfo`, `getifaddrs`). Its other protocols are refused, and so is vsock(7), which leads to the host of a
-/// virtual machine.
+/// has them. With the network, the netlink(7) protocol by which the C library reads the machine's addresses
+/// (`getaddrinfo`, `getifaddrs`) is allowed. Its other protocols are refused, and so is vsock(7), which leads to the
+/// host of a virtual machine.
 fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     let is_not = |family: libc::c_int| condition(0, SeccompCmpOp::Ne, family as u64);
     let mut allowed = if unix { vec![libc::AF_UNIX] } else { Vec::new() };
@@ -110,7 +112,7 @@ fn sockets(plan: &Plan, unix: bool) -> io::Result<Vec<SeccompRule>> {
     }
     let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?;
     let not_of_routes = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?;
-    // Raw packets in the command's own network namespace would need a capability, which it lacks.
+    // Raw internet sockets need no rule, because they require a capability that the command lacks.
     Ok(vec![all_of(other_family)?, all_of(vec![netlink, not_of_routes])?])
 }
 
@@ -140,6 +142,7 @@ fn numbers() -> BpfProgram {
     let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     vec![
         step(LOAD, 0, 0, 0),
+        // The numbers after `AT_LEAST` and `EQUAL` are the instructions to skip if the comparison is true or false.
         step(AT_LEAST, 2, 0, X32),
         step(EQUAL, 1, 0, libc::SYS_clone3 as u32),
         step(RETURN, 0, 0, ALLOW),

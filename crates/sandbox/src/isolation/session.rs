@@ -1,19 +1,20 @@
 //! The session of one enclosure: a home folder, a `/tmp`, layers over toolchains and a loopback interface that its
 //! commands share.
 //!
-//! A helper creates the namespaces of a session and hands their descriptors to the host, which passes them to the helper of each
-//! command. When the last descriptor is closed, because the host drops it or is killed, the kernel removes the namespaces with
-//! everything in them.
+//! A helper creates the namespaces of a session and hands their descriptors to the host, which passes them to the
+//! helper of each command. When the last descriptor is closed, because the host drops it or is killed, the kernel
+//! removes the namespaces with everything in them.
 //!
 //! A command can put anything into the shared folders: links, FIFOs, very many files. Three rules protect the helper of
-//! the next command. It writes nothing into them: every mount point of a command in them was created before the first
-//! command. It resolves no link in them. And each of these folders and each one above it is a mount point in every
-//! command, so the kernel refuses to rename or remove it (EBUSY), and the mounts are never anywhere else.
+//! the next command. First, it writes nothing into them: the session created every mount point in them before the first
+//! command. Second, it resolves no link in them. Third, each of these folders and each folder above one is a mount
+//! point in every command, so the kernel refuses to rename or remove it (EBUSY), and the mounts always stay in the same
+//! place.
 //!
 //! A command can also pass an open folder of the project to another command, through a unix socket in a shared folder.
 //! When the mount namespace of the sender ends, the kernel detaches its mounts, and nothing below that folder is hidden
 //! or guarded any more. So a process, the *keeper*, holds the mount namespace of each command until a moment at which
-//! no command runs. It ends when the host and the helpers of all commands have closed the line to it.
+//! no command runs. It ends when the host and the helpers of all commands have closed the socket to it.
 
 use super::host_line::{self, is_of_this_build, read_begun, with_host};
 use super::mounts::{self, SharedMounts};
@@ -54,7 +55,8 @@ pub(super) fn main() -> i32 {
     })
 }
 
-/// Returns the mount namespace, the network namespace, the line to the keeper and, unless root needs none, the user namespace.
+/// Returns the mount namespace, the network namespace, the socket to the keeper and the user namespace. The last one is
+/// missing if root needs none.
 fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     let trouble = |error| Trouble::new(Barrier::Namespaces, error);
     let has_user = rights::namespaces(UnshareFlags::NEWNS | UnshareFlags::NEWNET).map_err(trouble)?;
@@ -66,26 +68,29 @@ fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     Ok(session)
 }
 
-/// Keeps the mount namespaces of commands until the other ends of their line are closed. With each it gets the reading
-/// end of a pipe that is open as long as the command runs, and the writing end of one for the answer, for which the
-/// helper waits.
+/// Keeps the mount namespaces of commands until the other ends of `commands` are closed. Each message has three
+/// descriptors: a mount namespace, the reading end of a pipe that is open as long as the command runs, and the writing
+/// end of a pipe for the answer, for which the helper waits.
 fn keep_for(commands: &OwnedFd) -> io::Result<()> {
     rustix::process::setsid()?;
     rights::drop_all()?;
     let most = getrlimit(Resource::Nofile).maximum;
+    // Each command adds two descriptors until no command runs.
     setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?;
     let mut kept: Vec<(OwnedFd, OwnedFd)> = Vec::new();
     loop {
         match host_line::receive(commands, &mut [0], RecvFlags::empty()) {
             Ok((0, _)) => return Ok(()),
             Ok((_, descriptors)) => {
-                // If one is missing there is no answer, and the command does not start.
+                // If a descriptor is missing, there is no answer, and the helper does not start its command.
                 let Ok([mounts, command, answer]) = <[OwnedFd; 3]>::try_from(descriptors) else { continue };
+                // A running command may hold an open folder of an earlier one, so all namespaces are kept until none
+                // runs.
                 if kept.iter().all(|(_, command)| has_ended(command)) {
                     kept.clear();
                 }
                 kept.push((mounts, command));
-                // A helper that has ended needs no answer.
+                // This fails only if the helper has ended, and then no command starts.
                 let _ = rustix::io::write(&answer, b"k");
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -100,11 +105,11 @@ fn has_ended(command: &OwnedFd) -> bool {
     matches!(poll(&mut [PollFd::new(command, PollFlags::IN)], Some(&at_once)), Ok(1))
 }
 
-/// The session from the view of one of its commands.
+/// The parts of the session that one of its commands needs.
 pub(super) struct Joined {
     /// The mount namespace of the command.
     mounts: OwnedFd,
-    /// The line to the keeper.
+    /// The socket to the keeper.
     keeper: OwnedFd,
 }
 
@@ -117,6 +122,7 @@ pub(super) fn join(plan: &Plan, session: Vec<OwnedFd>) -> io::Result<(Joined, Sh
     let (Some(of_session), Some(network), Some(keeper)) = (session.next(), session.next(), session.next()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
+    // The user namespace is entered first: it owns the others, and setns(2) requires a capability in the owner.
     if let Some(user) = session.next() {
         move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
     }
@@ -142,6 +148,7 @@ impl Joined {
     pub(super) fn keep_mounts(&self) -> io::Result<PipeWriter> {
         let ((command, runs), (mut answer, to_answer)) = (io::pipe()?, io::pipe()?);
         send_with(self.keeper.as_fd(), b"k", &[self.mounts.as_fd(), command.as_fd(), to_answer.as_fd()])?;
+        // If the keeper ends without an answer, the pipe must end, too.
         drop((command, to_answer));
         answer.read_exact(&mut [0])?;
         Ok(runs)

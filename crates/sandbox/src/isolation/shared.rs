@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, clip, text};
 
-/// Bytes of a folder's path in a message.
+/// The most bytes of a folder's path in a message.
 const SHOWN: usize = 500;
 
 /// Files and folders outside of the project, each at its own path, that a program in the sandbox may change. Blocked
@@ -38,7 +38,7 @@ impl Shared {
                 .canonicalize()
                 .map_err(|error| text!("{path} cannot be shared: {why}", path = &named, why = Text::from(&error)))?;
             let reveals = |inner: &Path| inner.starts_with(&real);
-            // A link in the project could lead to another target the next time.
+            // The model can change a link in the project, which would lead to another target the next time.
             let is_inside = real.starts_with(project.path()) || path.starts_with(project.path());
             if reveals(project.path()) || is_inside || home.as_deref().is_some_and(reveals) {
                 return Err(text!(
@@ -79,8 +79,8 @@ impl Shared {
         Ok(shared)
     }
 
-    /// Returns `true` if a program that was started with these can now see a blocked file. `now` has the same paths,
-    /// checked again. A file that replaced a masked one has no mask.
+    /// Returns `true` if a program that was started with these paths can now see a blocked file. `now` has the same
+    /// paths, walked again. A file that replaced a masked one has no mask.
     pub fn reveals(&self, now: &Shared) -> bool {
         now.hidden.iter().any(|(path, identity)| match self.hidden.get(path) {
             Some(before) => before != identity,
@@ -98,7 +98,7 @@ impl Shared {
         self.places.is_empty()
     }
 
-    /// Adds the paths to a plan, after its other steps.
+    /// Adds the paths to a plan. Their steps follow the others, because a later mount covers an earlier one.
     pub(super) fn put_into(&self, plan: &mut Plan) {
         plan.steps.extend(self.places.iter().map(|at| Step::Share { at: at.clone() }));
         plan.steps.extend(self.links.iter().cloned());

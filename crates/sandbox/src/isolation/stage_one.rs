@@ -14,8 +14,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Runs the inner process. `outer` is the line to the outer process, to which it reports that the barriers so far are
-/// set up, and from which it gets the command.
+/// Runs the inner process. `outer` is the socket to the outer process, to which it reports that its barriers are set
+/// up, and from which it gets the command.
 pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &SingleThread) -> Result<Infallible, Trouble> {
     die_with_parent(&outer).map_err(|error| Trouble::new(Barrier::HostWatch, error))?;
     rustix::process::setsid().map_err(|error| Trouble::new(Barrier::Session, error.into()))?;
@@ -28,14 +28,16 @@ pub(super) fn first(plan: &Plan, host: &File, outer: UnixStream, alone: &SingleT
     if !plan.namespaces {
         memory::prefer_for_oom_kill();
     }
+    // The mounts above need capabilities, and the filter of system calls would refuse them, so both follow now.
     rights::drop_all().map_err(|error| Trouble::new(Barrier::Capabilities, error))?;
     landlock::raise(plan).map_err(|error| Trouble::new(Barrier::Landlock, error))?;
     seccomp::raise(plan).map_err(|error| Trouble::new(Barrier::SystemCalls, error))?;
     let started = |error| Trouble::new(Barrier::Command, error);
-    // Other processes must not inspect this one through /proc: its program is a file outside of the tree. The command's
-    // exec resets this.
+    // Other processes must not inspect this one through /proc, where its program is a file outside of the tree. The
+    // exec of the command resets this.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(|error| started(error.into()))?;
+    // Blocked before the fork, so that no end of a child is missed.
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]).map_err(started)?;
     let task = wait_for_task(outer).map_err(started)?;
     mounts::enter_folder(plan, &task).map_err(|error| Trouble::at(Barrier::Folder, task.folder.path(), error))?;
@@ -54,7 +56,7 @@ fn die_with_parent(outer: &UnixStream) -> io::Result<()> {
     if only[0].revents().is_empty() { Ok(()) } else { Err(io::Error::other(Cause::HostGone)) }
 }
 
-/// Reports that this process is ready, and waits for the task, which follows when the rest of the sandbox is set up.
+/// Reports that this process is ready, and waits for the task. The outer process sends it when the masks are mounted.
 fn wait_for_task(mut outer: UnixStream) -> io::Result<Task> {
     outer.write_all(b"r")?;
     let mut text = Vec::new();
@@ -65,6 +67,7 @@ fn wait_for_task(mut outer: UnixStream) -> io::Result<Task> {
 /// Becomes the command. Returns only the error.
 fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
     signals.unblock();
+    // Without a namespace, SIGTERM goes to this group.
     if let Err(error) = rustix::process::setpgid(None, None) {
         return error.into();
     }
@@ -102,9 +105,10 @@ fn all_reaped(host: &File, main: Pid) -> io::Result<bool> {
     }
 }
 
-/// Asks every process of the namespace except this one to end, as kill(2) with -1 does; without a namespace, the group
-/// of the command. Continues stopped ones, so that they get the signal.
+/// Asks every process of the namespace except this one to end, as kill(2) with -1 does. Without a namespace, asks the
+/// group of the command. Continues stopped processes, so that they get the signal.
 fn terminate_all(main: Pid) {
+    // kill_process_group(1) is kill(-1).
     let all = if rustix::process::getpid() == Pid::INIT { Pid::INIT } else { main };
     for signal in [Signal::TERM, Signal::CONT] {
         let _ = rustix::process::kill_process_group(all, signal);

@@ -29,14 +29,15 @@ pub(super) fn keep(
     let inner_is = rustix::process::pidfd_open(inner, rustix::process::PidfdFlags::empty());
     let inner_is = inner_is.map_err(|error| watched(error.into()))?;
     let guard = KillOnDrop(&inner_is);
-    // Closed at the very end: see `Joined::keep_mounts`.
+    // The keeper holds the mounts while this pipe is open, so it is closed at the very end: see `Joined::keep_mounts`.
     let mut running = None;
     if is_ready(&line) {
         running = start(plan, host, tree, line, session)?;
     }
     host_line::close_stdio().map_err(watched)?;
+    // All masks are mounted, so this process no longer needs its capabilities.
     rights::drop_all().map_err(watched)?;
-    // /proc is that of the new namespace, if there is one; the inner process is its first.
+    // In a process namespace, /proc is that of the namespace, and the inner process is its first.
     let top = if plan.namespaces { "1" } else { "self" };
     let code = watch(host, inner, &inner_is, &mut limit, top).map_err(watched)?;
     drop(guard);
@@ -47,7 +48,7 @@ pub(super) fn keep(
     if limit.has_killed() {
         host_line::send_line(host, "memory\n");
     }
-    // The host need not wait until the kernel has removed the mounts.
+    // This is sent before this process ends, so that the host does not wait until the kernel has removed the mounts.
     host_line::send_line(host, if all_ended { "gone\n" } else { "left\n" });
     Ok(code)
 }
@@ -58,9 +59,9 @@ fn is_ready(mut line: &UnixStream) -> bool {
     line.read_exact(&mut [0]).is_ok()
 }
 
-/// Reads the rest of the message from the host, which may take some time, mounts the masks, and lets the command start.
+/// Reads the rest of the message from the host, mounts the masks, and lets the command start.
 ///
-/// Returns a pipe that is open as long as the command of the session runs.
+/// For a command of a session, returns a pipe that must stay open as long as the command runs.
 fn start(
     plan: &Plan,
     host: &File,
@@ -84,8 +85,8 @@ fn start(
     Ok(running)
 }
 
-/// Waits for the host. A waiting helper keeps mounts busy, so the wait is limited. After that, it reports that the
-/// project has changed, and the host starts another helper.
+/// Waits for the host. The wait is limited, because a waiting helper keeps mounts busy. If the time is over, the helper
+/// reports that the project has changed, and the host starts another helper.
 fn wait_for(host: &File) -> io::Result<()> {
     const PATIENCE: Timespec = Timespec { tv_sec: 600, tv_nsec: 0 };
     match poll(&mut [PollFd::new(host, PollFlags::IN)], Some(&PATIENCE))? {
@@ -94,7 +95,7 @@ fn wait_for(host: &File) -> io::Result<()> {
     }
 }
 
-/// Waits for the end of the inner process, and ends it when the host wants that or is gone. Passes SIGTERM on.
+/// Waits for the end of the inner process. Ends it if the host requests that or is gone, and passes SIGTERM on.
 fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &str) -> io::Result<i32> {
     let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
     loop {
@@ -113,8 +114,8 @@ fn watch(host: &File, inner: Pid, inner_is: &OwnedFd, limit: &mut Limit, top: &s
             }
         }
     }
-    // When the inner process is gone, its namespace and all processes in it are gone. Without a namespace, this process
-    // has adopted them.
+    // When the inner process is gone, the kernel has ended its namespace with all processes in it. Without a namespace,
+    // this process has adopted them; `descendants::end` ends them.
     let status = rustix::process::waitpid(Some(inner), WaitOptions::empty())?;
     Ok(status.and_then(|(_, status)| status.exit_status()).unwrap_or(host_line::NOT_STARTED))
 }
@@ -154,6 +155,7 @@ pub(super) fn wait_for_event(
             Err(error) => return Err(error.into()),
         }
     }
+    // An end is checked first, so that a command that has ended is not reported as stopped.
     if !all[0].revents().is_empty() {
         return Ok(Event::Ended);
     }

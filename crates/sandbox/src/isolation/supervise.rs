@@ -2,8 +2,8 @@
 //!
 //! The supervisor is a child subreaper, so that a process that leaves the command's group or session remains a
 //! descendant. It ends all of them when the command has ended, when the host asks for it, and when the host is gone for
-//! any reason, since its line breaks then. A process that attacks the supervisor itself can escape, because nothing
-//! confines it; the host detects that the last line is missing.
+//! any reason, because the socket to the host breaks then. A process that attacks the supervisor itself can escape,
+//! because nothing confines it; then the host does not receive the last line.
 
 use super::memory::{self, Limit};
 use super::plan::Supervised;
@@ -33,6 +33,7 @@ fn run(message: &Supervised, host: &File) -> io::Result<i32> {
     let mut limit = Limit::new(message.memory);
     let me = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(me))?;
+    // Blocked before the fork, so that no end of a child is missed.
     let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM])?;
     let main = match sys::fork(&alone)? {
         Side::Parent(main) => main,
@@ -43,6 +44,7 @@ fn run(message: &Supervised, host: &File) -> io::Result<i32> {
     };
     let message = watch(host, main, &signals.descriptor()?, &mut limit);
     let all_ended = descendants::end(descendants::PATIENCE);
+    // An error is returned only after all processes were ended.
     message?;
     if limit.has_killed() {
         host_line::send_line(host, "memory\n");
@@ -55,7 +57,7 @@ fn run(message: &Supervised, host: &File) -> io::Result<i32> {
 fn command(message: &Supervised, supervisor: Pid, signals: &Signals) -> io::Error {
     let prepared = (|| {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The supervisor may have ended before the call.
+        // The supervisor may have ended before the call above, which then has no effect.
         if rustix::process::getppid() != Some(supervisor) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }

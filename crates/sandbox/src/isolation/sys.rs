@@ -11,13 +11,13 @@ use rustix::thread::UnshareFlags;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The side of a fork.
+/// Which of the two processes after a fork this is.
 pub(super) enum Side {
     Child,
     Parent(Pid),
 }
 
-/// The proof that this process has only one thread: nothing in the helper starts another.
+/// The proof that this process has only one thread. It stays true, because nothing in the helper starts another thread.
 pub(super) struct SingleThread(());
 
 /// Counts the threads of this process.
@@ -43,7 +43,7 @@ pub(super) fn fork(_: &SingleThread) -> io::Result<Side> {
 /// unshare(2) without `CLONE_FILES`.
 pub(super) fn unshare(namespaces: UnshareFlags) -> rustix::io::Result<()> {
     let namespaces = namespaces - UnshareFlags::FILES;
-    // SAFETY: only an unshared table of descriptors can make a descriptor invalid in another thread.
+    // SAFETY: only `CLONE_FILES` can make a descriptor of another thread invalid, and the line above removes it.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }
 }
 
@@ -51,14 +51,15 @@ pub(super) fn unshare(namespaces: UnshareFlags) -> rustix::io::Result<()> {
 ///
 /// Needs `CAP_NET_ADMIN` in the namespace.
 pub(super) fn bring_up_loopback() -> io::Result<()> {
-    // SAFETY: the arguments are numbers, and a descriptor is returned or -1.
+    // SAFETY: the arguments are numbers, and the result is a new descriptor or -1.
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     if socket < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the descriptor is new, so this is its only owner.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    // SAFETY: every field of the structure is a number or an array of numbers, for which zero is valid.
+    // SAFETY: every field of the structure and of its union is a number, an array of numbers, a structure of these or a
+    // raw pointer, for all of which zero is valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
         *to = *from as libc::c_char;
@@ -102,7 +103,7 @@ pub(super) fn set_attributes(tree: BorrowedFd<'_>, wanted: Attributes) -> io::Re
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Blocked signals that are received by a call.
+/// Blocked signals, which this process receives by a call instead of a handler.
 pub(super) struct Signals(libc::sigset_t);
 
 impl Signals {
@@ -125,7 +126,7 @@ impl Signals {
 
     /// Unblocks the signals for a program that is about to be started.
     pub(super) fn unblock(&self) {
-        // SAFETY: as in `block`.
+        // SAFETY: the set is filled in and outlives the call, and the null pointer requests no old set.
         unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const self.0, std::ptr::null_mut()) };
     }
 
@@ -149,15 +150,15 @@ impl Signals {
 }
 
 /// Moves stdin to a descriptor of its own and closes all others above the first three, which a host may have leaked.
-/// Must be the first thing that the process does.
+/// This must be the first thing that the process does.
 pub(super) fn take_stdin() -> io::Result<OwnedFd> {
-    // SAFETY: dup2 on numbers; nothing in this process owns a descriptor yet, except that the standard library owns the
-    // first three.
+    // SAFETY: dup2 takes numbers. If descriptor 3 is open, the call replaces it, but nothing in this process owns it
+    // yet: only the first three have an owner, the standard library.
     let taken = unsafe { libc::dup2(0, 3) };
     if taken < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: as above: no object owns what is closed.
+    // SAFETY: close_range takes numbers, and no object in this process owns one of the closed descriptors.
     let done = unsafe { libc::syscall(libc::SYS_close_range, 4_u32, u32::MAX, 0_u32) };
     if done < 0 {
         return Err(io::Error::last_os_error());

@@ -183,9 +183,9 @@ impl Settings {
 pub enum Mode {
     /// There is no sandbox.
     Off,
-    /// Only files that are private to the command.
+    /// The command may write only files that are private to it.
     ReadOnly,
-    /// The project, except for its hooks, its git settings and blocked files.
+    /// The command may change the project, except for its hooks, its git settings and blocked files.
     #[default]
     ProjectWrite,
 }
@@ -231,8 +231,9 @@ pub struct Request<'a> {
     pub folder: &'a Path,
     /// The masks over files of the project, a folder before its entries.
     pub masks: &'a [Mask],
-    /// The folder of the command's private layer, which has the empty folders `upper` and `work`. The command then sees the
-    /// project through an overlay, and everything it writes goes to `upper`. Only [`Kind::Namespaces`] mounts layers.
+    /// The folder of the command's private layer, which has the empty folders `upper` and `work`. The command then sees
+    /// the project through an overlay, and everything it writes goes to `upper`. Only [`Kind::Namespaces`] mounts
+    /// layers.
     pub layer: Option<&'a Path>,
     /// Whether it may use the network.
     pub network: bool,

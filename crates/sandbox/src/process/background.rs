@@ -35,7 +35,7 @@ struct Input {
 pub(super) enum Ending {
     /// It runs to its end.
     ByItself,
-    /// It is terminated, and has a moment to end by itself.
+    /// It gets SIGTERM, and is killed if it does not end soon after.
     Soon,
     /// It is killed at once with all processes that it has started.
     Now,
@@ -69,6 +69,7 @@ impl Background {
     /// # Errors
     /// The system runs out of descriptors or memory, or does not support files without a name.
     pub fn fed(keep: usize, text: &[u8]) -> io::Result<Background> {
+        // A file takes all of the text at once; a pipe would block when it is full.
         let reading = memory_file(text)?;
         Ok(Background::with(keep, Some(Input { reading, writing: None })))
     }
@@ -107,6 +108,7 @@ impl Background {
         let fresh = HeadTail::new(self.keep / 2, self.keep / 2);
         let mut output = self.output();
         let (taken, rest) = std::mem::replace(&mut *output, fresh).finish_at_char(self.language);
+        // The first bytes of an incomplete character belong to the next piece.
         output.push(&rest);
         taken
     }
@@ -147,6 +149,7 @@ impl Background {
     }
 
     fn end(&self, how: Ending) {
+        // A later request to stop must not weaken an earlier one to kill.
         self.stop.send_modify(|ending| *ending = how.max(*ending));
     }
 
@@ -184,6 +187,7 @@ impl Background {
 
     pub(super) fn push(&self, bytes: &[u8]) {
         overflow::keep(bytes, &mut self.output(), self.overflow.as_ref());
+        // Several polls of one job can wait at a time, and all of them must wake up.
         self.written.notify_waiters();
     }
 
@@ -192,7 +196,7 @@ impl Background {
         self.input.as_ref().map(|input| &input.reading)
     }
 
-    /// A push or a take is one call, so the buffer is consistent even after a panic.
+    /// Locks the output. A push or a take is one call on the buffer, so the buffer is consistent even after a panic.
     fn output(&self) -> MutexGuard<'_, HeadTail> {
         self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -201,6 +205,7 @@ impl Background {
 impl Input {
     fn new() -> io::Result<Input> {
         let (reading, writing) = io::pipe()?;
+        // A command that does not read must not block the caller of `send`.
         rustix::io::ioctl_fionbio(&writing, true)?;
         Ok(Input { reading: reading.into(), writing: Some(writing.into()) })
     }

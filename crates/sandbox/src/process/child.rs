@@ -21,6 +21,7 @@ impl Spawned {
     /// between fork and exec.
     pub(super) fn new(mut command: Command, input: Stdio) -> io::Result<Spawned> {
         use std::os::unix::process::CommandExt;
+        // One pipe for both keeps the order in which the command wrote to stdout and stderr.
         let (reading, writing) = io::pipe()?;
         command.stdin(input).stdout(writing.try_clone()?).stderr(writing).process_group(0);
         let leader = Leader::of(command)?;
@@ -30,7 +31,8 @@ impl Spawned {
 }
 
 impl Leader {
-    /// Starts a child. Drops the command, because it holds the other ends of the pipes, which would keep them open.
+    /// Starts a child. Drops the command, because it holds the writing ends of the pipes, and a reader would never see
+    /// their end.
     pub(super) fn of(mut command: Command) -> io::Result<Leader> {
         Ok(Leader(Some(command.spawn()?)))
     }
@@ -55,6 +57,7 @@ impl Drop for Leader {
         if let (Ok(None), Some(mut child)) = (self.ended(), self.0.take()) {
             /// The stack of a thread that makes one system call.
             const STACK: usize = 64 << 10;
+            // A child that is not waited for stays a zombie, and waiting here would block.
             let reaper = std::thread::Builder::new().name("reaper".into()).stack_size(STACK);
             // If the thread cannot be started, the child stays a zombie until this process ends.
             let _ = reaper.spawn(move || child.wait());

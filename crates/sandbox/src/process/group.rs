@@ -21,6 +21,7 @@ impl Group {
     pub(super) fn led_by(leader: &Leader) -> io::Result<Group> {
         let number = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let Some(number) = number else { return Err(io::Error::other(text!("the child has no process id"))) };
+        // The child already runs, so an error must kill it.
         let mut guard = KillOnDrop(Some(number));
         let group = Group::open_pidfd(number)?;
         guard.0 = None;
@@ -66,7 +67,8 @@ impl Group {
         }
     }
 
-    /// Sets whether the leader ends by itself, with all processes that it started, when its line to us is closed.
+    /// Sets whether the leader is a supervisor, which ends by itself with all processes that it started when our end of
+    /// its socket is closed.
     pub(super) fn ends_by_itself(&mut self, yes: bool) {
         self.left_alone = yes;
     }
@@ -81,7 +83,7 @@ impl Group {
         self.signal(Signal::KILL);
     }
 
-    /// Forgets the number of the group, because the leader was reaped and another process may get it.
+    /// Forgets the group ID, because the leader was reaped and another group may get the number.
     pub(super) fn is_over(&mut self) {
         self.number = None;
     }
@@ -102,7 +104,7 @@ impl Drop for Group {
     }
 }
 
-/// Kills a group that cannot be watched, so that an error in between leaves no process running.
+/// Kills the group if an error occurs before its [`Group`] exists, so that no process is left running.
 struct KillOnDrop(Option<Pid>);
 
 impl Drop for KillOnDrop {
@@ -113,7 +115,7 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// Returns a path by which a child that is just being started can enter an open folder of ours, even if it was moved.
+/// Returns a path by which a new child can enter an open folder of this process, even if the folder was moved.
 #[cfg(target_os = "linux")]
 #[allow(clippy::unnecessary_wraps, reason = "the other systems can fail")]
 pub(super) fn path_to(folder: BorrowedFd<'_>) -> io::Result<PathBuf> {

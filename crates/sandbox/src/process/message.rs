@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use toolfence_protocol::text;
 
-/// Descriptors of a message: four of a session, and the stdin of the command.
+/// The most descriptors of a message: four of a session, and the stdin of the command.
 pub(crate) const MOST_DESCRIPTORS: usize = 5;
 
 /// A message to a supervisor, which reads it from the socket that is its stdin.
@@ -30,9 +30,9 @@ impl Message {
         &self.text
     }
 
-    /// Sends the first byte of the text with the descriptors of the message followed by that of the command, and
-    /// returns the rest of the text. The socket must be new, so that it takes a byte without waiting. See unix(7) for
-    /// `SCM_RIGHTS`.
+    /// Sends the first byte of the text together with all descriptors: those of the message, followed by the stdin of
+    /// the command. Returns the rest of the text. The socket must be new, so that it takes a byte without waiting. See
+    /// unix(7) for `SCM_RIGHTS`.
     pub(crate) fn begin(&self, line: BorrowedFd<'_>, of_command: Option<BorrowedFd<'_>>) -> io::Result<&[u8]> {
         let (first, rest) = self.text.split_at(self.text.len().min(1));
         let own = self.descriptors.iter().map(AsFd::as_fd);

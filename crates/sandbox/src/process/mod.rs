@@ -45,7 +45,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// The time limit for reaping a killed child. A process that waits for a broken disk may never end.
+/// The time limit for reaping a killed child. A process that waits for a disk may not react to signals.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// The time that a supervisor may take to end all its processes. It must be longer than the limit in the supervisor
@@ -141,16 +141,20 @@ pub fn is_changed(error: &io::Error) -> bool {
 
 async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Result<Outcome> {
     let mut reader = Reader::new(output, job);
+    // A job may have the limit `Duration::MAX`, which would overflow the sum.
     let deadline = Instant::now() + job.limit.min(LONGEST);
     let stopped = tokio::select! {
         biased;
+        // Checked first, so that a request to stop wins over an end at the same time.
         () = Background::wait_for_ending(job.live, background::Ending::Soon) => None,
         ended = running.ends_by(deadline, &mut reader) => Some(ended),
     };
     let timed_out = stopped == Some(false);
     let stopped = stopped.is_none();
+    // Second phase: end a command that did not end by itself, or wait for the processes that it left.
     let mut lingered = false;
     if timed_out || stopped {
+        // A killed command gets no time to end by itself, because its caller is gone.
         if !job.live.is_some_and(Background::is_killed) {
             running.group.terminate();
             tokio::select! {
@@ -160,12 +164,14 @@ async fn follow(job: &Job<'_>, mut running: Running, output: Output) -> io::Resu
             }
         }
     } else {
+        // A process that the command left may still hold the pipe and write to it.
         lingered = !reader.read_to_end_by(Instant::now() + LINGER).await;
         if lingered {
             running.group.terminate();
             reader.read_to_end_by(Instant::now() + GRACE).await;
         }
     }
+    // Last phase: end what is left. Only a process outside of the group can hold the output after that.
     running.end().await;
     let escaped = !reader.read_to_end_by(Instant::now() + GRACE).await;
     let escaped = escaped || running.has_left;
@@ -218,6 +224,7 @@ impl Running {
 
     fn led_by(leader: Leader, supervisor: Option<Supervisor>) -> io::Result<Running> {
         let mut group = Group::led_by(&leader)?;
+        // A supervisor ends all its processes when its socket is closed. If it were killed, some could escape.
         group.ends_by_itself(supervisor.is_some());
         Ok(Running { group, supervisor, has_reported_end: false, has_left: false, leader })
     }
@@ -235,6 +242,7 @@ impl Running {
         loop {
             tokio::select! {
                 biased;
+                // Output is polled last, so that a command that writes without a pause cannot delay its deadline.
                 () = sleep_until(deadline) => return false,
                 () = Supervisor::wait_for_answer(&mut self.supervisor) => return true,
                 ended = self.group.leader_ended(&mut self.leader) => return ended,
@@ -249,7 +257,7 @@ impl Running {
             supervisor.hang_up();
             tokio::select! {
                 biased;
-                // The supervisor ends by itself and is reaped in the background: all its processes are gone.
+                // This was the supervisor's last line. It ends by itself and is reaped in the background.
                 all = Supervisor::wait_until_gone(&mut self.supervisor) => {
                     self.has_reported_end = true;
                     self.has_left = !all;
@@ -283,6 +291,7 @@ impl Running {
         let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
         let status = if ended.is_ok() { self.leader.ended()? } else { None };
         let status = status.ok_or_else(|| io::Error::other(text!("the command was killed and does not end")))?;
+        // The kernel may give the number of a reaped leader to another process.
         self.group.is_over();
         Ok(status)
     }
@@ -361,7 +370,7 @@ impl<'a> Reader<'a> {
     /// Returns the kept output. Frees the read buffer first to lower the peak of memory.
     fn finish(self) -> Clipped {
         drop(self.chunk);
-        // A command whose output a model reads has a `live` handle with a language.
+        // English is sufficient: a command whose output a model reads has a `live` handle, with its own language.
         self.buffer.finish(Language::English)
     }
 }
@@ -371,6 +380,7 @@ fn outcome(ending: &CommandEnd, kept: Clipped, timed_out: bool) -> Outcome {
     const TIMED_OUT: i32 = 124;
     /// The exit status in a shell after SIGKILL.
     const KILLED: i32 = 137;
+    // After a timeout the signal is usually our own, so it explains nothing.
     let signal = ending.signal.filter(|_| !timed_out);
     let otherwise = if ending.memory { KILLED } else { TIMED_OUT };
     let by_itself = ending.code.or(signal.map(|signal| 128 + signal)).unwrap_or(otherwise);

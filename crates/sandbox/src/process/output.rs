@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A pipe is watched only while a reader waits: epoll is notified of every single write to a watched pipe, which slows
-/// down a process that writes much.
+/// The reading end of the pipe. It is watched only while a reader waits: epoll is notified of every single write to a
+/// watched pipe, which slows down a process that writes much.
 #[derive(Debug)]
 pub(super) struct Output {
     /// The pipe until its end.
@@ -27,7 +27,7 @@ impl Output {
         self.pipe.is_none()
     }
 
-    /// Waits until there is output. While there is much output, returns at once after other tasks got a turn.
+    /// Waits until there is output. If the last read found output, returns at once, after other tasks have had a turn.
     pub(super) async fn ready(&mut self) {
         let Some(pipe) = &self.pipe else { return };
         if !self.dry {
@@ -67,7 +67,8 @@ async fn readable(pipe: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Tries again after a moment, because more output usually follows at once, and being woken takes longer.
+/// Reads, and tries once more after a moment if the pipe is empty: more output usually follows at once, and a wake-up
+/// takes longer.
 fn read_after_a_moment(pipe: &OwnedFd, chunk: &mut [u8]) -> Result<usize, Errno> {
     match rustix::io::read(pipe, &mut *chunk) {
         Err(Errno::AGAIN) => {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use toolfence_protocol::clip::HeadTail;
 
-/// Bytes of a file.
+/// The most bytes of an overflow file.
 const MOST: u64 = 64 << 20;
 
 /// Creates the file and returns it with its name.
@@ -41,6 +41,7 @@ impl std::fmt::Debug for Overflow<'_> {
 pub(super) fn keep(piece: &[u8], kept: &mut HeadTail, overflow: Option<&Overflow<'_>>) {
     if let Some(overflow) = overflow {
         if overflow.is_unused() && kept.whole_before(piece.len()).is_none() {
+            // Nothing was dropped yet, so the file can begin with all that was kept.
             overflow.begin(kept.whole_before(0).unwrap_or_default());
         }
         overflow.push(piece);

@@ -23,7 +23,7 @@ const SMALL_CHUNK: usize = 4 << 10;
 /// A program with its input.
 #[derive(Debug)]
 pub struct Program<'a> {
-    /// An absolute path, or a name that is searched in the caller's PATH. If `told` is set, this is the supervisor.
+    /// An absolute path, or a name that is searched in the caller's PATH. If `message` is set, this is the supervisor.
     pub program: &'a OsStr,
     /// The arguments of the program.
     pub args: &'a [OsString],
@@ -144,14 +144,17 @@ impl Piped {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
                 let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
+                // The supervisor's own stdin is the socket, so the program's stdin is sent with the message.
                 running.send(message, Some(stdin.as_fd())).await?;
                 running
             }
         };
         let writing = OwnedFd::from(writing);
+        // The program may read slowly or not at all, and `next` must still return its output.
         rustix::io::ioctl_fionbio(&writing, true)?;
         Ok(Piped {
             running,
+            // Without input, the pipe is closed at once, so that the program reads its end.
             stdin: if input.is_empty() && !converses { None } else { Some(Sender::from_owned_fd(writing)?) },
             input,
             sent: 0,
@@ -162,9 +165,9 @@ impl Piped {
         })
     }
 
-    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. The
-    /// wait is short for a process that outlives the program and keeps its output open. Nothing is lost if the future
-    /// is dropped.
+    /// Waits for the next output. Returns `None` when the program has ended and all of its output was returned. A
+    /// process that outlives the program and keeps its output open delays this only for a short time. Nothing is lost
+    /// if the future is dropped.
     pub async fn next(&mut self) -> Option<Heard<'_>> {
         loop {
             let Piped { running, stdin, input, sent, converses, stdout, stderr, ended } = self;
@@ -179,6 +182,7 @@ impl Piped {
                 () = write(stdin, input, sent, *converses) => {}
                 () = Supervisor::wait_for_answer(supervisor), if ended.is_none() => *ended = Some(Instant::now()),
                 _ = group.leader_ended(leader), if ended.is_none() => *ended = Some(Instant::now()),
+                // A process that the program left may keep the pipes open for ever.
                 () = lingered(*ended) => return None,
             }
         }
@@ -188,6 +192,7 @@ impl Piped {
     /// waits, and dropped if the program no longer reads its stdin.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.stdin.is_some() && self.converses {
+            // A long conversation must not keep all of its input in memory.
             self.input.drain(..std::mem::take(&mut self.sent));
             self.input.extend_from_slice(bytes);
         }
@@ -218,6 +223,7 @@ impl Piped {
     pub async fn end(self) -> io::Result<Exit> {
         let Piped { mut running, ended, .. } = self;
         running.end().await;
+        // A program that has not ended was killed, like a command after its time limit.
         let CommandEnd { code, signal, .. } = running.reap(ended.is_none()).await?;
         Ok(Exit { code, signal })
     }
@@ -227,6 +233,7 @@ impl Piped {
 /// longer reads it.
 async fn write(stdin: &mut Option<Sender>, input: &[u8], sent: &mut usize, converses: bool) {
     let Some(pipe) = stdin else { return std::future::pending().await };
+    // Everything is written, but the pipe stays open for `send`.
     if converses && *sent == input.len() {
         return std::future::pending().await;
     }

@@ -1,4 +1,4 @@
-//! The line to a supervisor: sends the message to it, and reads its answer of one line.
+//! The socket to a supervisor: sends the message to it, and reads its answer of one line.
 
 use super::{CommandEnd, Message};
 use crate::trouble;
@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-/// Bytes of an answer.
+/// The most bytes of an answer.
 const LONGEST: usize = 4096;
 
-/// Our end of the line. Dropping it ends the supervisor's processes.
+/// Our end of the socket to a supervisor. Dropping it ends the supervisor's processes.
 pub(super) struct Supervisor {
     line: UnixStream,
     heard: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) enum Answer {
 }
 
 impl Supervisor {
-    /// Returns our end, and the one that becomes the supervisor's stdin.
+    /// Returns our end, and the end that becomes the supervisor's stdin.
     pub(super) fn new() -> io::Result<(Supervisor, OwnedFd)> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -42,8 +42,8 @@ impl Supervisor {
         self.line.write_all(rest).await
     }
 
-    /// Waits for the answer; for ever if there is no supervisor, or if it will not answer any more. Nothing is lost if
-    /// the future is dropped.
+    /// Waits for the answer. Never completes if there is no supervisor, or if it will not answer any more. Nothing is
+    /// lost if the future is dropped.
     pub(super) async fn wait_for_answer(supervisor: &mut Option<Supervisor>) {
         let Some(supervisor) = supervisor else { return std::future::pending().await };
         if !supervisor.read_until(|said| said.contains(&b'\n')).await {
@@ -57,8 +57,8 @@ impl Supervisor {
         let _ = rustix::net::shutdown(self.line.as_fd(), rustix::net::Shutdown::Write);
     }
 
-    /// Waits for the last line of the supervisor. Returns `true` for `gone`: no process is left; and `false` for
-    /// `left`.
+    /// Waits for the last line of the supervisor. Returns `true` for `gone`, which means that no process is left, and
+    /// `false` for `left`.
     pub(super) async fn wait_until_gone(supervisor: &mut Option<Supervisor>) -> bool {
         let Some(supervisor) = supervisor else { return std::future::pending().await };
         let is = |said: &[u8], word: &[u8]| said.split_inclusive(|&byte| byte == b'\n').any(|line| line == word);
@@ -68,11 +68,12 @@ impl Supervisor {
         is(&supervisor.heard, b"gone\n")
     }
 
-    /// Returns the answer, after the supervisor has ended or has reported that all processes are gone, since no answer
-    /// can follow.
+    /// Returns the answer. Call it after the supervisor has ended or has reported that all processes are gone, so that
+    /// no answer can follow.
     pub(super) async fn answer(mut self) -> Answer {
         self.read_until(|said| said.contains(&b'\n')).await;
         let said = String::from_utf8_lossy(&self.heard);
+        // The status of a command that exceeded its memory does not matter, so this line wins wherever it is.
         if said.lines().any(|line| line == "memory") {
             return Answer::Memory;
         }
@@ -85,7 +86,7 @@ impl Supervisor {
         }
     }
 
-    /// Reads until `is_enough` returns `true`. Returns `false` if the line ends before.
+    /// Reads until `is_enough` returns `true`. Returns `false` if the socket is closed before.
     async fn read_until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> bool {
         while !is_enough(&self.heard) {
             if self.silent {

@@ -15,7 +15,7 @@
 //! # Ok::<(), rustix::io::Errno>(())
 //! ```
 //!
-//! This module opens no file and decides nothing: it does not know why or how a file is masked.
+//! This module opens no file, and it does not decide which files are masked or how.
 
 mod random;
 
@@ -56,14 +56,14 @@ pub struct Mask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MaskKind {
-    /// The mask keeps the file or folder in its place: it cannot be renamed or removed.
+    /// The file or folder cannot be renamed or removed.
     Keep,
     /// The file or folder cannot be renamed, removed or changed.
     Freeze,
     /// The file or folder cannot be renamed, removed, changed or read.
     Hide,
-    /// The content cannot be read. The file may be removed, renamed or replaced: builds own the files in folders that
-    /// git ignores, and a mask must not prevent `rm -rf dist`.
+    /// The file cannot be read, but it may be removed, renamed or replaced: builds own the files in folders that git
+    /// ignores, and a mask must not prevent `rm -rf dist`.
     HideRemovable,
 }
 
@@ -74,17 +74,17 @@ pub enum MaskKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity(pub u64, pub u64, #[serde(default)] pub Option<(i64, u32)>);
 
-/// Device and inode. They distinguish two files that both exist.
+/// The device and the inode, which distinguish two files that exist at the same time.
 pub type Number = (u64, u64);
 
 impl Identity {
-    /// Returns device and inode alone.
+    /// Returns the device and the inode.
     pub fn number(&self) -> Number {
         (self.0, self.1)
     }
 }
 
-/// Returns device and inode of the file with this status.
+/// Returns the device and the inode of the file with this status.
 #[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
 pub fn number_of(stat: &rustix::fs::Stat) -> Number {
     (stat.st_dev as u64, stat.st_ino as u64)
@@ -106,7 +106,7 @@ pub fn identity_at(folder: BorrowedFd<'_>, name: &Path) -> rustix::io::Result<Id
             let birth = is_told.then_some((stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec));
             Ok(Identity(makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino, birth))
         }
-        // Some containers refuse this call.
+        // The system call filter of some containers refuses statx(2).
         Err(Errno::NOSYS | Errno::PERM) => {
             let (device, inode) = number_of(&statat(folder, name, flags)?);
             Ok(Identity(device, inode, None))

@@ -59,13 +59,14 @@ impl Line<'_> {
         }
         line.push(format!("--user={}:{}", self.user.0, self.user.1).into());
         if self.engine == Engine::Podman && self.user.0 != 0 {
-            // Without it, the project would belong to another user inside.
+            // Without this option, the project's files would belong to another user inside of the container.
             line.push("--userns=keep-id".into());
         }
         if !self.plan.network {
             line.push("--network=none".into());
         }
         line.extend(environment::of_container(self.plan.network).map(|variable| format!("--env={variable}").into()));
+        // A call may set variables that are not in the table, such as those of git.
         let more = self.variables.iter().filter(|name| !environment::is_in_table(name));
         line.extend(more.map(|name| option("--env=", name)));
         line.extend(self.mounts());
@@ -73,14 +74,16 @@ impl Line<'_> {
         line.push(option("--workdir=", folder.as_os_str()));
         let (program, arguments) =
             self.task.command.split_first().map_or((OsStr::new(""), &[][..]), |(program, rest)| (program.os(), rest));
+        // The image may have an entry point of its own, which would start instead of the program.
         line.push(option("--entrypoint=", program));
         line.push(self.image.into());
         line.extend(arguments.iter().map(|word| word.os().to_owned()));
         line
     }
 
-    /// Returns the arguments that remove the container, whatever runs in it.
+    /// Returns the arguments that remove the container and kill what runs in it.
     pub(super) fn remove(&self) -> Vec<OsString> {
+        // Without this option, Podman first gives the command time to end (podman-rm(1)).
         let at_once: &[&str] = if self.engine == Engine::Podman { &["--time=0"] } else { &[] };
         [&["rm", "--force"], at_once, &[self.name]].concat().into_iter().map(OsString::from).collect()
     }
@@ -88,6 +91,7 @@ impl Line<'_> {
     /// Returns the project's mount, followed by those over parts of it.
     fn mounts(&self) -> Vec<OsString> {
         let root = self.plan.root.path();
+        // A later mount covers an earlier one, so masks follow the guards of folders that contain them.
         let mut all = vec![bind(root, root, self.plan.writable)];
         all.extend(self.plan.writable_folders.iter().map(|at| bind(at.path(), at.path(), true)));
         all.extend(

@@ -1,6 +1,7 @@
-//! A container instead of a sandbox of our own: the command line of its engine, and the supervisor of the container.
+//! The sandbox of a container instead of one of our own: the command line of its engine, and the supervisor of the
+//! container.
 //!
-//! It identifies files by their names alone, as its engine does. A command sees the system of the image.
+//! Files are identified by their names alone, because the engine does so. A command sees the system of the image.
 
 mod argv;
 mod supervisor;
@@ -46,7 +47,7 @@ pub(super) struct FoundEngine {
 }
 
 impl FoundEngine {
-    /// There is no such program, no running engine, or no such image. The sentence names the reason.
+    /// Finds the engine, and checks that it runs and has the image. The error is a sentence with the reason.
     pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<FoundEngine, Text> {
         let name = wanted.engine.name();
         let found = wanted
@@ -54,6 +55,7 @@ impl FoundEngine {
             .clone()
             .or_else(|| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|path| path.is_file()));
         let program = found.ok_or_else(|| text!("there is no {name} in the PATH", name))?;
+        // This shows that the engine works and has the image. Nothing is downloaded.
         run_client(&program, &["image", "inspect", "--format", "{{.Id}}", &wanted.image])
             .map_err(|said| text!("{name} says: {said}", name, said))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;
@@ -100,8 +102,8 @@ impl FoundEngine {
 
 /// Runs the engine's client. The error is the last line that the client prints on stderr.
 fn run_client(program: &Path, words: &[&str]) -> Result<(), Text> {
-    // The client writes to a file in memory. A full pipe would block it, and a pipe would stay open as long as a
-    // process that the client left.
+    // The client writes to a file in memory, because a full pipe would block it, and a process that the client left
+    // would keep a pipe open.
     let stderr_text = rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC).map_err(|error| error.to_string())?;
     let stderr_text = File::from(stderr_text);
     let stderr = stderr_text.try_clone().map_err(|error| error.to_string())?;

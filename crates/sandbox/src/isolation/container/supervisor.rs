@@ -1,5 +1,5 @@
 //! The supervisor of a container: starts the engine's client, reports how it ended, and removes the container when the
-//! host asks for its end or is gone. The client alone would leave it running.
+//! host asks for its end or is gone. Killing the client alone would leave the container running.
 
 use super::super::plan::Name;
 use super::super::stage_two::{Event, wait_for_event};
@@ -50,12 +50,13 @@ fn run(message: &ContainerMessage, host: &File) -> io::Result<i32> {
     }
     let status = client.wait()?;
     if status.code() == Some(ENGINE_FAILED) {
-        // Remove the container, however far it was started.
+        // The engine may have created the container before it failed.
         remove(message)?;
         return Err(io::Error::other(Cause::EngineFailed));
     }
     let word = status.code().map(|code| format!("status {code}\n"));
     host_line::send_line(host, &word.unwrap_or_else(|| format!("signal {}\n", status.signal().unwrap_or_default())));
+    // The container is gone with everything in it, because `--rm` removes it at its end.
     host_line::send_line(host, "gone\n");
     Ok(0)
 }
@@ -68,14 +69,14 @@ fn command(message: &ContainerMessage, words: &[Name]) -> Command {
     command
 }
 
-/// Removes the container. The client has a group of its own, because the host kills ours when it has waited long
-/// enough.
+/// Removes the container. This client has a process group of its own, because the host kills the supervisor's group if
+/// that does not end in time.
 fn remove(message: &ContainerMessage) -> io::Result<ExitStatus> {
     let mut remove = command(message, &message.remove);
     remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).status()
 }
 
-/// Removes the container until its client ends: at the first try it may not have been created yet.
+/// Removes the container repeatedly until its client ends: at the first attempt, the container may not exist yet.
 fn end(message: &ContainerMessage, client: &mut Child) -> io::Result<()> {
     const PAUSE: Duration = Duration::from_millis(20);
     let deadline = Instant::now() + PATIENCE;

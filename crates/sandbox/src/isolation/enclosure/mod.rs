@@ -25,6 +25,7 @@ pub fn enter_if_asked() {
         Some(argument) if argument == helper::SUPERVISE => std::process::exit(supervise::main()),
         _ => {}
     }
+    // This process is not a helper, but its program can be started as one from now on.
     helper::is_hooked();
 }
 
@@ -33,7 +34,7 @@ pub fn enter_if_asked() {
 /// supervise it.
 pub fn supervised(command: &[&OsStr]) -> Option<Entry> {
     let search_path = std::env::var_os("PATH").unwrap_or_default();
-    // A folder relative to the current one could be any folder.
+    // A relative folder of the PATH is another one in each working folder, so any folder could provide the helper.
     let absolute = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute());
     supervised_by(&helper::find(&std::env::join_paths(absolute).unwrap_or_default())?, 0, command)
 }
@@ -122,8 +123,8 @@ impl Enclosure {
         &self.settings
     }
 
-    /// Returns the helper that runs a command in the sandbox that is available here, with its message; `None` if there is no sandbox,
-    /// or if it cannot mount the layer of the request.
+    /// Returns the helper that runs a command in the sandbox that is available here, with its message; `None` if there
+    /// is no sandbox, or if it cannot mount the layer of the request.
     ///
     /// The first command of a session creates the session, which takes some milliseconds.
     pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
@@ -146,6 +147,7 @@ impl Enclosure {
     /// Returns `true` if a program in the sandbox can see this absolute path of the host, without regard to masks.
     pub fn shows(&self, path: &Path, shared: &Shared) -> bool {
         let Ok(layout) = &self.layout else { return true };
+        // The steps of the layout have real paths.
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let within = |at: &Name| real.starts_with(at.path());
         let shows = |step: &Step| match step {
@@ -168,6 +170,7 @@ impl Enclosure {
     /// available.
     pub fn refusal(&self) -> Option<Text> {
         let report = self.report();
+        // With a container in the settings, no other kind is tried, so `Nothing` means that the container is missing.
         let refuses =
             self.settings.container.is_some() && self.settings.mode != Mode::Off && report.kind == Kind::Nothing;
         refuses.then(|| Text::join(report.why.clone(), " "))
@@ -203,6 +206,8 @@ impl Enclosure {
     fn session(&self) -> Option<&Session> {
         let session = self.session.get_or_init(|| {
             let (layout, helper) = (self.layout.as_ref().ok()?, self.helper.as_ref()?);
+            // The private folders and layers are the same for every command, so the plan of any request serves for the
+            // session.
             let plan = probe::nothing(|request| self.plan(layout, Kind::Namespaces, request));
             let (program, arguments) = (helper.into(), vec![helper::BEGIN_SESSION.into()]);
             let begin = Entry { program, arguments, message: part(&plan)?.into() };
@@ -230,12 +235,14 @@ impl Enclosure {
         let layout = self.layout.as_ref().ok()?;
         let (mut plan, masking) = (self.plan(layout, kind, request), self.masking(request));
         shared.put_into(&mut plan);
+        // A session has at most four descriptors.
         plan.session = session.map_or(0, |session| session.len() as u8);
         let command = request.command.iter().map(|word| Name::from(*word)).collect();
         let task = Task { folder: request.folder.into(), command };
         if kind == Kind::Container {
             return self.container().ok()?.entry(self.helper.as_ref()?, &plan, &masking, &task, request.variables);
         }
+        // The parts are in the order in which the helper reads them.
         let mut message = part(&plan)?;
         message.extend(part(&masking)?);
         message.extend(part(&task)?);
@@ -243,6 +250,7 @@ impl Enclosure {
         let (program, mut arguments) = match kind {
             Kind::Bubblewrap => {
                 let bubblewrap = self.bubblewrap().ok()?;
+                // The helper may be `/proc/self/exe`, which would be bubblewrap's own program there.
                 let arguments = bubblewrap.arguments(&plan, &masking, &helper.canonicalize().ok()?);
                 (bubblewrap.program.clone(), arguments)
             }
@@ -281,8 +289,8 @@ impl Enclosure {
             network,
             writable: self.settings.mode == Mode::ProjectWrite && !request.looks,
             writable_folders: request.writable_folders.iter().map(|folder| self.root.join(folder).into()).collect(),
-            // The changes of a read-only command are not checked, so no other command of the session may pass it a
-            // writable folder.
+            // The changes of a read-only command are not checked, so no other command of the session may pass it an
+            // open folder that is writable.
             named_sockets: !request.session || request.sockets && !request.looks,
             removable: request.masks.iter().any(|mask| mask.how == MaskKind::HideRemovable),
             processes: self.settings.processes,
@@ -293,6 +301,7 @@ impl Enclosure {
             layer: request.layer.map(Name::from),
             steps,
             masks: layout.masks.clone(),
+            // Landlock alone creates no private folders, so outside of the project only /dev/null is writable.
             scratch: if kind > Kind::Landlock { layout.scratch.clone() } else { vec!["/dev/null".into()] },
         }
     }

@@ -55,9 +55,11 @@ fn best(enclosure: &Enclosure) -> Report {
     let mut why = Vec::new();
     let of_ours: &[Kind] = &[Kind::Namespaces, Kind::Bubblewrap, Kind::Landlock];
     let kinds = if enclosure.settings().container.is_some() { &[Kind::Container] } else { of_ours };
+    // The strongest kind is tried first.
     for &kind in kinds.iter().filter(|kind| **kind <= enclosure.settings().at_most) {
         match attempt(enclosure, kind) {
             Ok(()) => {
+                // Landlock hides no blocked files, and with the network a command can send what it reads.
                 let holds = kind > Kind::Landlock && !enclosure.settings().network;
                 return Report { kind, why, helper, holds };
             }
@@ -91,7 +93,7 @@ fn attempt(enclosure: &Enclosure, kind: Kind) -> Result<(), Text> {
     succeeds(&entry)
 }
 
-/// Calls `entry` with a command that does nothing.
+/// Returns the entry for a command that does nothing.
 pub(super) fn nothing<T>(entry: impl FnOnce(&Request<'_>) -> T) -> T {
     let command = [OsStr::new("/bin/sh"), OsStr::new("-c"), OsStr::new(":")];
     entry(&Request {
@@ -127,7 +129,7 @@ fn answer_error(line: &str) -> Text {
 /// Begins a session and runs a command in it that does nothing.
 ///
 /// # Errors
-/// This machine cannot have one. Then every command has namespaces, a home folder and a `/tmp` of its own.
+/// This machine cannot have a session. Then every command has namespaces, a home folder and a `/tmp` of its own.
 pub(super) fn begin_session(
     begin: &Entry,
     entry: impl FnOnce(&Request<'_>, &Session) -> Option<Entry>,
@@ -137,6 +139,7 @@ pub(super) fn begin_session(
         return Err(answer_error(&answer));
     }
     let session: Session = namespaces.into();
+    // A machine may be able to begin a session but not to enter it, so a command is tried in it.
     let entry = nothing(|request| entry(request, &session)).ok_or_else(|| text!("there is no plan for it"))?;
     succeeds(&entry).map(|()| session)
 }
@@ -155,7 +158,7 @@ fn start_helper(entry: &Entry) -> io::Result<(String, Vec<OwnedFd>)> {
         .spawn()?;
     let sent = entry.message.begin(ours.as_fd(), None).and_then(|rest| ours.write_all(rest));
     let answer = sent.and_then(|()| first_line(&ours));
-    // The helper ends when its line is closed. A program that is not a helper may not notice that, and is killed.
+    // The helper ends when its socket is closed. A program that is not a helper may not notice that, so it is killed.
     drop(ours);
     if answer.is_err() || !matches!(child.wait_timeout(ENDING), Ok(Some(_))) {
         let _ = child.kill();
@@ -174,7 +177,7 @@ fn first_line(from: &UnixStream) -> io::Result<(String, Vec<OwnedFd>)> {
                 line.extend(&chunk[..read]);
                 all.extend(descriptors);
             }
-            // A signal to the host, such as the end of another child.
+            // The host received a signal, for instance because another child has ended.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
