@@ -98,7 +98,7 @@ const BLOCKED_DATA: &[&str] = &[
     "*.tfvars",
     "*.tfvars.json",
     "terraform.tfstate*",
-    // Among these names because a program is called so too.
+    // `htpasswd` is also a program, so the word alone may be no file.
     "htpasswd",
     "*.htpasswd",
 ];
