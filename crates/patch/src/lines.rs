@@ -125,6 +125,7 @@ pub fn edit_lines(text: &[u8], edits: &[LineEdit<'_>]) -> Result<Vec<u8>, LinePr
     }
     let mut cuts =
         edits.iter().enumerate().map(|(at, edit)| cut(at + 1, edit, &text)).collect::<Result<Vec<_>, _>>()?;
+    // All numbers refer to the original text, so edits may be in any order.
     cuts.sort_by_key(|cut| (cut.from, cut.to, cut.number));
     refuse_overlaps(&cuts)?;
     Ok(build(&text, &cuts))
@@ -150,7 +151,7 @@ fn cut<'a>(number: usize, edit: &LineEdit<'a>, text: &Text<'_>) -> Result<Cut<'a
     if end > lines || start - 1 > lines {
         return Err(LineProblem::Beyond { edit: number, start, end, lines });
     }
-    // Both are at most the number of lines, which is in memory.
+    // Both are at most the number of lines, so they fit into a `usize`.
     Ok(Cut { number, from: (start - 1) as usize, to: end as usize, replacement })
 }
 

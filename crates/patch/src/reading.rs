@@ -87,9 +87,11 @@ pub(super) fn decide(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, 
     if old.iter().any(|(patch, file, _)| is_blind(patch) || is_blind(file)) {
         return all(hunk.blind());
     }
+    // Tabs for spaces change the depth of no line, so the added ones are converted too.
     if shift.is_of_units() {
         return all(IndentReading::Shifted);
     }
+    // The pass was loose because of something else, such as quotes; the indentation was right.
     if old.iter().all(|(patch, file, _)| indent(patch) == indent(file)) {
         return all(IndentReading::Written);
     }
@@ -123,7 +125,8 @@ impl<'a> HunkText<'_, 'a> {
         self.old.iter().map(|(patch, file, removed)| (indent(patch), indent(file), *removed))
     }
 
-    /// Lines that are shifted in several ways are evidence only for the lines that replace them.
+    /// Decides for a block of a hunk whose old lines are shifted in several ways. They are evidence only for the lines
+    /// that replace them.
     fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> IndentReading {
         if is_exact(block) {
             return IndentReading::Written;
@@ -146,7 +149,8 @@ impl<'a> HunkText<'_, 'a> {
         self.pairs().any(|(patch, ..)| patch == own)
     }
 
-    /// Blanks other than spaces and tabs show no indentation: only the lines of the file do.
+    /// Decides for a hunk with blanks other than spaces and tabs. These show no indentation, so only the lines of the
+    /// file count.
     fn blind(&self) -> IndentReading {
         let known = |(patch, file, _): &&Pair<'_>| !is_blind(patch) && !is_blind(file);
         let exact = self.old.iter().filter(known).all(|(patch, file, _)| indent(patch) == indent(file));
@@ -169,12 +173,12 @@ impl<'a> HunkText<'_, 'a> {
         off().all(|(patch, file, _)| one(file, patch)) || off().all(|(patch, file, _)| one(patch, file))
     }
 
-    /// Lines are never shifted by one column. They are as written if the evidence says so: those with a sign have the
-    /// indentation of the file, and none has that of the wrong lines.
+    /// Decides for old lines that are off by one column. Lines are never shifted by one column. They are as written if
+    /// the removed lines have the indentation of the file, and no added line has that of the wrong lines.
     fn off_by_one(&self) -> IndentReading {
         let signed = || self.pairs().filter(|(.., removed)| *removed);
         let forgotten = self.pairs().any(|(patch, file, _)| file.len() > patch.len());
-        // A line at the margin shows nothing if the blank before it was forgotten.
+        // If the marks of context were forgotten, a line at the margin is no evidence: it has no indentation to lose.
         let telling = |file: &[u8]| !forgotten || !file.is_empty();
         let exact = signed().any(|(_, file, _)| telling(file)) && signed().all(|(patch, file, _)| patch == file);
         let steps = |columns: usize| self.unit > 1 && columns.is_multiple_of(self.unit);
@@ -200,7 +204,8 @@ impl<'a> HunkText<'_, 'a> {
         self.pairs().any(|(_, file, _)| Some(file) != first) && self.pairs().all(lost)
     }
 
-    /// Lines that kept their indentation have that of the adjacent lines of the file.
+    /// Decides for a block of a hunk whose old lines have lost their indentation. Added lines that kept theirs have
+    /// that of the adjacent lines of the file.
     fn flat(&self, block: &Block<'_>) -> IndentReading {
         let Some((own, mut pairs)) = block.anchors() else { return IndentReading::Written };
         let deep = block.added.iter().any(|line| !indent(line).is_empty());
@@ -210,7 +215,8 @@ impl<'a> HunkText<'_, 'a> {
         if fits && kept && (deep || replaces_margin) { IndentReading::Written } else { IndentReading::Doubt }
     }
 
-    /// If all old lines are shifted in one way, so are the added ones, unless the evidence contradicts.
+    /// Decides for a hunk whose old lines are all shifted in one way. The added ones are too, unless the evidence
+    /// contradicts that.
     fn moved(&self, shift: &Shift<'_>) -> IndentReading {
         let stays = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| image == indent(line));
         if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {

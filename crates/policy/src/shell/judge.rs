@@ -77,8 +77,8 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: C
 fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut Findings<'_>) {
     let rules = &ground.settings.commands;
     let mut folders = list_folders(cwd, &list.commands);
-    // Each word is looked up in each folder. If that is too much, only the first folder counts: in the sandbox blocked
-    // files are absent, and without one `find_permission` asks.
+    // Each word is looked up in each folder. If that is too much, the first folder alone is tried, or none: in the
+    // sandbox blocked files are absent, and without one `find_permission` asks.
     if !can_look_up(list, &folders) {
         folders.truncate(1);
     }
@@ -143,7 +143,7 @@ fn find_permission(
     }
     let folders = list_folders(cwd, &list.commands);
     let is_short = !list.has_loops && list.commands.len() <= MAX_HARMLESS && folders.len() < MAX_FOLDERS;
-    // The sandbox confines what cannot be read too, so this precedes the checks of the text.
+    // The sandbox also confines a text that cannot be read, so this precedes the check for such texts.
     if confinement == Confinement::Full {
         let reason = text!("The sandbox confines it.");
         return findings.add(Judgement::Allow, "sandbox", reason, None);
