@@ -2,9 +2,9 @@
 
 use super::{Assignment, ShellWord, SimpleCommand, is_name};
 
-/// These are unreadable with any arguments. `declare` and its kin make values arithmetic; `alias`, `shopt` and `enable`
-/// change the language; `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands given as text; `hash -p` and
-/// the others change the meaning of a name.
+/// Builtins that are unreadable with any arguments. `declare` and its kin make values arithmetic. `alias`, `shopt` and
+/// `enable` change the language. `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands that they get as
+/// text. `hash -p` and the others change the meaning of a name.
 const UNREADABLE: &[&str] = &[
     "alias",
     "bind",
@@ -77,12 +77,15 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
             return Err("a variable that bash evaluates");
         }
     }
+    // `command declare -i x=1` has the same effect as `declare -i x=1`.
     let words = strip_prefixes(&command.words);
     let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+    // `CommandList` treats a command with an unknown name as incomplete.
     let Some(name) = name.literal() else { return Ok(()) };
     let is_readable = match name {
         _ if UNREADABLE.contains(&name) => false,
         "export" => arguments.iter().all(is_plain_export),
+        // A subscript is evaluated: `unset 'a[$(b)]'` runs `b`.
         "unset" => arguments.iter().all(|word| word.literal().is_some_and(|text| !text.contains('['))),
         "read" => {
             let is_plain = |text: &str| !has_subscript(text) && !is_evaluated(text);
@@ -97,6 +100,7 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
         "set" => is_plain_set(arguments),
         "printf" => is_plain_printf(arguments),
         "test" => is_plain_test(arguments),
+        // The last word is the `]`.
         "[" => is_plain_test(arguments.split_last().map_or(&[], |(_, rest)| rest)),
         _ => true,
     };
@@ -152,7 +156,7 @@ fn is_plain_set(arguments: &[ShellWord]) -> bool {
     while let Some(word) = words.next() {
         let text = match word {
             ShellWord::Literal(text) => text,
-            // A positional argument that cannot be an option.
+            // An unknown word is readable only if it cannot be an option: after it, `set` reads positional arguments.
             ShellWord::Unknown { prefix, .. } => return !prefix.is_empty() && !prefix.starts_with(['-', '+']),
             ShellWord::Pattern(_) | ShellWord::Home(_) => return true,
         };
