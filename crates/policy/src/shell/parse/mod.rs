@@ -166,7 +166,7 @@ pub fn parse_counted(text: &str) -> (Result<Parsed, Unreadable>, usize) {
     (result.map(|()| parser.finish()), steps)
 }
 
-/// Reports whether a text is the name of a variable whose value bash does not evaluate.
+/// Reports whether a name is that of a variable whose value bash does not evaluate. `ENV` with a plain word counts too.
 pub(super) fn is_plain_assignment(name: &str, value: &str) -> bool {
     is_name(name) && (!builtins::is_evaluated(name) || builtins::is_plain_env(name, value))
 }
