@@ -22,7 +22,7 @@ impl<'a> Index<'a> {
     pub(super) fn new(pass: Pass, text: &Text<'a>, lines: impl Iterator<Item = &'a [u8]>) -> Index<'a> {
         let mut numbers = HashMap::new();
         for line in lines {
-            // There are fewer lines than bytes, and fewer than 4 G bytes.
+            // A text has fewer lines than bytes, and fewer than 4 G bytes.
             let next = numbers.len() as u32 + 1;
             numbers.entry(pass.key(line)).or_insert(next);
         }

@@ -58,6 +58,7 @@ impl<'a> Source<'a> {
     /// continuations.
     pub(super) fn is_followed_by(&mut self, wanted: char) -> bool {
         let Some(next) = self.peek() else { return false };
+        // Line continuations between the two characters are dropped for the look-ahead only.
         let before = self.at;
         self.at += next.len_utf8();
         let found = self.peek() == Some(wanted);
