@@ -110,8 +110,8 @@ pub struct Decision {
     pub reason: Text,
     /// The parsed simple commands that would run; empty for other tools.
     pub commands: Vec<String>,
-    /// The files that the call would change by the paths it names, each once; empty for commands and for calls that only
-    /// read.
+    /// The files that the call would change by the paths it names, each once; empty for commands and for calls that
+    /// only read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
     /// Every rule that matched, including the one that decided; at most 64, each once.

@@ -33,8 +33,8 @@ pub trait Facts: Send + Sync {
     /// Returns what `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 
-    /// Returns `true` if the repository that git would find in `cwd`, a folder as in [`Facts::path`], lies in the project and names no
-    /// program that git would run.
+    /// Returns `true` if the repository that git would find in `cwd`, a folder as in [`Facts::path`], lies in the
+    /// project and names no program that git would run.
     fn is_plain_repository(&self, cwd: &str) -> bool {
         let _ = cwd;
         false
@@ -83,8 +83,8 @@ pub trait Facts: Send + Sync {
         false
     }
 
-    /// Returns `true` if commands see the project itself and cannot change it, except for build folders, unless their call asks for
-    /// [`Write`](toolfence_protocol::Request::Write).
+    /// Returns `true` if commands see the project itself and cannot change it, except for build folders, unless their
+    /// call asks for [`Write`](toolfence_protocol::Request::Write).
     fn is_project_read_only(&self) -> bool {
         false
     }

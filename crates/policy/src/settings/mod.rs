@@ -152,7 +152,8 @@ impl Settings {
         self
     }
 
-    /// Narrows `commands.only` to the commands that both the earlier rules and these allow. An empty list changes nothing.
+    /// Narrows `commands.only` to the commands that both the earlier rules and these allow. An empty list changes
+    /// nothing.
     #[must_use]
     pub fn narrow_commands(mut self, rules: &[CommandRule]) -> Settings {
         if self.commands.only.is_empty() {

@@ -123,7 +123,8 @@ impl CommandRule {
         (long.0.starts_with(&short.0) && !short.0.is_empty()).then(|| long.clone())
     }
 
-    /// Returns the rules for the commands that both lists match, never an empty list, because that would allow everything.
+    /// Returns the rules for the commands that both lists match, never an empty list, because that would allow
+    /// everything.
     pub(super) fn common(a: &[CommandRule], b: &[CommandRule]) -> Vec<CommandRule> {
         let mut both: Vec<CommandRule> = Vec::new();
         for rule in a.iter().flat_map(|rule| b.iter().filter_map(|other| rule.and(other))) {

@@ -51,7 +51,8 @@ enum Harm {
     StopsMachine,
 }
 
-/// Returns why a command is blocked. `folders` are the folders in which it may run: relative to the root, absolute, or below `~`.
+/// Returns why a command is blocked. `folders` are the folders in which it may run: relative to the root, absolute, or
+/// below `~`.
 pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Option<Text> {
     let redirections = command.parsed.redirections.iter().filter(|it| it.operator.contains('>'));
     for redirection in redirections {
@@ -83,7 +84,8 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
     }
     if has(DEVICE_WRITERS, program) {
         for path in arguments.iter().filter_map(path_text) {
-            // Only `dd` reads devices by an operand of its own. The value of an option can be in its word: `-o/dev/sda`.
+            // Only `dd` reads devices by an operand of its own. The value of an option can be in its word:
+            // `-o/dev/sda`.
             let path = match path.strip_prefix("of=") {
                 Some(path) => path,
                 None if path.starts_with("--") => path.split_once('=').map_or(path, |(_, value)| value),
@@ -256,7 +258,8 @@ fn is_device(path: &str, folders: &[String]) -> bool {
     })
 }
 
-/// Reports whether a word names the whole system, one of its main folders, the home folder, or everything above the project.
+/// Reports whether a word names the whole system, one of its main folders, the home folder, or everything above the
+/// project.
 fn reaches_everything(word: &ShellWord, folders: &[String]) -> bool {
     match word {
         ShellWord::Home(text) => is_home(text),

@@ -102,14 +102,16 @@ fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWor
     all().filter(|(at, _)| !is_left_out(*at)).map(|(_, word)| word).collect()
 }
 
-/// Reports whether an option gives a pattern or a script, so that every operand is a file: `-e`, also in a cluster, and `-f`.
+/// Reports whether an option gives a pattern or a script, so that every operand is a file: `-e`, also in a cluster, and
+/// `-f`.
 fn gives_pattern(program: &str, option: &str) -> bool {
     let is_cluster = option.starts_with('-') && !option.starts_with("--") && option.contains(['e', 'f']);
     let is_long = ["--reg", "--exp", "--fil"].iter().any(|long| option.starts_with(long)) && option != "--files";
     !matches!(program, "jq" | "yq" | "fd" | "fdfind") && (is_cluster || is_long)
 }
 
-/// Returns why a word is refused: it is a blocked name, has one after `=`, `:` or `@`, or is a pattern that matches one.
+/// Returns why a word is refused: it is a blocked name, has one after `=`, `:` or `@`, or is a pattern that matches
+/// one.
 pub(super) fn find_in_word(word: &ShellWord, ground: Ground<'_>, folders: &[String]) -> Option<Text> {
     let (ShellWord::Literal(text) | ShellWord::Home(text) | ShellWord::Pattern(text)) = word else { return None };
     if let ShellWord::Pattern(pattern) = word {

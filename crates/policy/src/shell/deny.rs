@@ -1,5 +1,5 @@
-//! Rules about commands: a rule such as `git push` matches a command by the last part of its program's name, with options before
-//! the subcommand skipped.
+//! Rules about commands: a rule such as `git push` matches a command by the last part of its program's name, with
+//! options before the subcommand skipped.
 
 use super::commands::CommandList;
 use super::parse::ShellWord;

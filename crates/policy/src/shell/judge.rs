@@ -29,8 +29,8 @@ const MAX_LOOKUPS: usize = 4_000;
 /// Maximum number of commands in a decision.
 const MAX_LISTED: usize = 64;
 
-/// Judges a command that runs in `cwd`, a folder relative to the root. For a command that is fully confined, only rules that deny count,
-/// and the user's rules if it cannot be read.
+/// Judges a command that runs in `cwd`, a folder relative to the root. For a command that is fully confined, only rules
+/// that deny count, and the user's rules if it cannot be read.
 pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: Confinement) -> Decision {
     if command.len() > MAX_BYTES {
         let reason = text!(
@@ -190,7 +190,8 @@ fn find_permission(
     }
 }
 
-/// Reports whether a rule of the settings allows a command. Redirections to files and assignments are not part of a rule.
+/// Reports whether a rule of the settings allows a command. Redirections to files and assignments are not part of a
+/// rule.
 fn is_allowed(command: &ListedCommand, ground: Ground<'_>) -> bool {
     let has_more = !command.parsed.assignments.is_empty()
         || command.parsed.redirections.iter().any(|it| {

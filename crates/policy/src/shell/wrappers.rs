@@ -349,7 +349,8 @@ fn join_script(words: &[ShellWord]) -> Inner {
     }
 }
 
-/// Reports whether a shell can read a script in another way than bash. For some shells `a &>x b` are two commands, and `[[` is a program.
+/// Reports whether a shell can read a script in another way than bash. For some shells `a &>x b` are two commands, and
+/// `[[` is a program.
 fn differs_from_bash(shell: &str, script: &str) -> bool {
     match shell {
         "bash" | "rbash" | "." | "source" => false,

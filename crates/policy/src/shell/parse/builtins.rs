@@ -190,8 +190,8 @@ fn is_plain_printf(arguments: &[ShellWord]) -> bool {
     }
 }
 
-/// Reports whether `test` cannot evaluate a subscript, as it does after `-v` and `-R`. An unknown word can be one of these unless
-/// an operator shows that it is an operand.
+/// Reports whether `test` cannot evaluate a subscript, as it does after `-v` and `-R`. An unknown word can be one of
+/// these unless an operator shows that it is an operand.
 fn is_plain_test(arguments: &[ShellWord]) -> bool {
     const BINARY: &[&str] = &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
     let is_unary = |text: &str| text.len() == 2 && text.starts_with('-') && !matches!(text, "-a" | "-o");

@@ -68,7 +68,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a backslash in double quotes or a here-document: it escapes only some characters and is text before others.
+    /// Reads a backslash in double quotes or a here-document: it escapes only some characters and is text before
+    /// others.
     fn read_backslash(&mut self, escapable: &[char]) -> ParseResult {
         self.source.take();
         let next = self.source.peek_raw().filter(|next| escapable.contains(next));

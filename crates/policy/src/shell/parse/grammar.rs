@@ -93,8 +93,8 @@ struct List {
     /// The number of pending here-documents that began outside the substitution around this list.
     outer_documents: usize,
     in_substitution: bool,
-    /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the `;` between
-    /// commands after a here-document: `$(cat <<E⏎E⏎a; b)` runs `a b`. So nothing may follow.
+    /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the
+    /// `;` between commands after a here-document: `$(cat <<E⏎E⏎a; b)` runs `a b`. So nothing may follow.
     ends_with_document: bool,
 }
 
@@ -157,7 +157,8 @@ impl Parser {
         self.check_sums()
     }
 
-    /// A variable in arithmetic is evaluated as an expression, and a subscript in it runs commands. So each must be a number.
+    /// A variable in arithmetic is evaluated as an expression, and a subscript in it runs commands. So each must be a
+    /// number.
     fn check_sums(&self) -> ParseResult {
         if self.names_in_sums.is_empty() {
             return Ok(());
@@ -905,7 +906,8 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 }
 
-/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)`: this depends on the version of bash.
+/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)`: this depends on the version of
+/// bash.
 fn redirected_descriptor(text: &str) -> Option<bool> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(text.len() <= 9);

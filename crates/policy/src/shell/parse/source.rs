@@ -17,7 +17,8 @@ impl<'a> Source<'a> {
         self.at
     }
 
-    /// Returns the next character. It first drops line continuations, as bash does below its lexer: `i\⏎f` is the word `if`.
+    /// Returns the next character. It first drops line continuations, as bash does below its lexer: `i\⏎f` is the word
+    /// `if`.
     pub(super) fn peek(&mut self) -> Option<char> {
         while self.text[self.at..].starts_with("\\\n") {
             self.at += 2;

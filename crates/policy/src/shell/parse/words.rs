@@ -166,7 +166,8 @@ impl WordBuilder {
         }]
     }
 
-    /// Reports whether bash may expand the `~` at this offset: at the start, and in `NAME=~` and `NAME=a:~` also in arguments.
+    /// Reports whether bash may expand the `~` at this offset: at the start, and in `NAME=~` and `NAME=a:~` also in
+    /// arguments.
     fn expands_home(&self, at: usize) -> bool {
         at == 0 || self.text[..at].ends_with([':', '='])
     }
