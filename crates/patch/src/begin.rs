@@ -160,6 +160,7 @@ impl<'a> BeginReader<'_, 'a> {
         {
             self.at += 1;
             file.new = names::marked(new, self.at)?;
+            // A move to the same name is no rename, which would be refused because the file exists.
             file.kind = if file.new == file.old { Kind::Modify } else { Kind::Rename };
         }
         // Some models write the head of a unified diff below the mark.

@@ -105,6 +105,7 @@ pub(super) fn fill<'a>(hunk: &mut Hunk<'a>, lines: &[&'a str], strip: bool) {
         };
         hunk.lines.push(Line { sign, text, unended: false });
     }
+    // The head of the hunk has no carriage return, so the transport added none to the lines either.
     hunk.exact_ends = !strip && hunk.lines.iter().any(|line| line.text.ends_with('\r'));
 }
 

@@ -54,6 +54,7 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     };
     let mut at = 0;
     for edit in &edits {
+        // The edits are sorted and do not overlap, so one pass over the file is enough.
         builder.keep(at, edit.at);
         at = edit.at + edit.removed;
         let (hunk, place) = (&hunks[edit.hunk], places[edit.hunk]);
@@ -161,6 +162,7 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
 }
 
 fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
+    // The stricter passes compare the indentation too, so there is no shift.
     if place.pass < Pass::Surrounding {
         return Shift::default();
     }
@@ -216,6 +218,7 @@ fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>
             _ => {
                 above = Some(pair);
                 blocks[number].above = above;
+                // Every block since the previous line of context has this line below it.
                 let before = blocks[..number].iter_mut().rev().take_while(|block| block.below.is_none());
                 before.for_each(|block| block.below = above);
             }
@@ -226,6 +229,7 @@ fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>
 
 /// Returns the number of spaces per indentation step: nearly all indentations of the file are multiples of it.
 fn indentation_unit(text: &Text<'_>) -> usize {
+    // The larger steps come first, because multiples of 4 are multiples of 2 too.
     const STEPS: [usize; 3] = [4, 3, 2];
     let (mut multiples, mut all) = ([0_usize; 3], 0_usize);
     for line in text.lines() {

@@ -49,6 +49,7 @@ fn bare(input: &str) -> IResult<&str, HunkHead<'_>> {
 /// Parses `12,3`. A missing count means one line; a number out of range is ignored.
 fn range(input: &str) -> IResult<&str, (Option<u64>, Option<u64>)> {
     let number = |digits: &str| digits.parse().ok().filter(|number| *number < u64::from(u32::MAX));
+    // A negative number is no hint, but the hunk can still be placed by its lines.
     let start = map(opt((opt(char('-')), digit1)), move |found: Option<(Option<char>, &str)>| match found {
         Some((None, digits)) => number(digits),
         _ => None,
@@ -70,6 +71,7 @@ pub(super) enum Written {
 
 /// Parses a name with or without quotes, and the time after it.
 pub(super) fn file_name(text: &str) -> Written {
+    // POSIX, `diff -u`: a tab separates the name from the time. Some tools write a blank instead.
     let text = text.trim_end_matches(['\r', '\n']);
     if let Ok((after, name)) = quoted.parse(text) {
         return name_unless_never(name, after);

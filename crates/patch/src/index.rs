@@ -54,6 +54,7 @@ impl<'a> Index<'a> {
 
 /// Sorts the places by number with a counting sort, without those of number 0.
 fn places(file: &[u32], numbers: usize) -> (Vec<u32>, Vec<u32>) {
+    // First the size of each group, then its start, then its places, in two passes over the file.
     let mut starts = vec![0_u32; numbers + 1];
     for number in file.iter().filter(|number| **number > 0) {
         starts[*number as usize + 1] += 1;

@@ -182,6 +182,7 @@ fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
             // Each line gets the line end of the one it replaces, or else of the one it follows.
             let near = (cut.from + number).min(cut.to.saturating_sub(1));
             end_line(&mut out, mark, text.end_near(near));
+            // The byte order mark of the file is there already, so that of the replacement is dropped.
             let line = if out.len() == mark && mark > 0 { text::strip_mark(line) } else { line.as_bytes() };
             out.extend_from_slice(line);
             out.extend_from_slice(text.end_near(near));
@@ -234,6 +235,7 @@ fn finish(mut out: Vec<u8>, mark: usize, text: &Text<'_>, last_end: usize) -> Ve
 
 /// Returns whether the line end at the end of the text can be removed without removing the line.
 fn has_open_end(out: &[u8]) -> bool {
+    // Without its line end, an empty last line would not be a line.
     let Some(line) = out.strip_suffix(b"\n") else { return false };
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     !line.is_empty() && !line.ends_with(b"\n")

@@ -172,6 +172,7 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
     if old == new {
         // `a/x` on both sides: either a folder `a` exists, or the name was written with the wrong prefix.
         let doubtful = starts_like_prefix(&old);
+        // A head without prefixes elsewhere in the patch shows that `a` is a folder.
         let bare = rest(&old).filter(|_| doubtful && !evidence.none).map(str::to_owned);
         let name = Name { path: old, other: bare };
         return Names { doubtful, ..names(name.clone(), name) };
@@ -182,6 +183,7 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
         let other = |full: String| Some(full).filter(|full| *full != name && (known || starts_like_prefix(full)));
         return names(Name { other: other(old), path: name.clone() }, Name { other: other(new), path: name.clone() });
     }
+    // Two different files: the prefixes of a tool can be removed, others are folders.
     if known { names(without_prefix(old), without_prefix(new)) } else { names(Name::plain(old), Name::plain(new)) }
 }
 

@@ -71,6 +71,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             // A patch without carriage returns does not show which lines of the file have one.
             Pass::Exact => shown || !in_file,
             Pass::Ends => shown || in_file,
+            // Without other characters than ASCII, this pass compares like the one before.
             Pass::Typographic => !ascii,
             _ => true,
         };
@@ -143,6 +144,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     fn check_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());
+        // A diff gives context on both sides, except at the end of the file.
         let open = is_context(hunk.lines.first()) && !is_context(hunk.lines.last());
         if !open || at >= end || hunk.stated.is_none() {
             return Ok(());

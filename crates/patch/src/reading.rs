@@ -49,9 +49,9 @@ impl<'a> Block<'a> {
         self.above.as_ref().is_some_and(below_opener) || self.below.as_ref().is_some_and(above_closer)
     }
 
-    /// Returns whether the added lines kept the indentation that all old lines have lost, which is `depth` in the file:
-    /// the first is as deep as the old ones, none is shallower, and shifted they would be deeper than a line that ends
-    /// a statement or an item, after which no line can be deeper.
+    /// Returns whether the added lines kept the indentation `depth` of the file, which all old lines have lost. The
+    /// first must be as deep as the old ones in the file, and none may be shallower. The line above must end a
+    /// statement or an item: after such a line none can be deeper, as the shifted lines would be.
     fn keeps(&self, depth: &[u8]) -> bool {
         let Some(first) = self.added.first() else { return true };
         let Some((above, ..)) = self.above else { return false };
@@ -61,13 +61,14 @@ impl<'a> Block<'a> {
         let is_open = count(b"([{") > count(b")]}");
         let goes_on = match above.last() {
             Some(b';' | b',') => starts_with(begins, b")]}"),
-            // `.map()`, `else`, `&& x`: the line must not be able to continue an expression.
+            // A first line such as `.map()` or `&& x` continues the expression above and may be deeper.
             Some(b'}') => starts_with(begins, b")]}.?:&|=+-*/,<>"),
             _ => return false,
         };
-        // The items of such a list may contain deeper lines.
+        // An item of a list of text may contain deeper lines.
         let is_list = starts_with(above, b"-*+") || above.first().is_some_and(u8::is_ascii_digit);
-        // If a removed line is added again with other blanks, the patch corrects its indentation.
+        // If a removed line is added again with other blanks, the patch corrects its indentation. That is no evidence
+        // for others.
         let removed: BTreeSet<&[u8]> = self.removed.iter().map(|(patch, ..)| patch.trim_ascii()).collect();
         let corrects = self.added.iter().any(|line| removed.contains(line.trim_ascii()));
         indent(first) == depth
@@ -107,7 +108,8 @@ pub(super) fn decide(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, 
     blocks.iter().map(|block| hunk.single(block, shift)).collect()
 }
 
-/// Returns whether the first added line replaces one with the same indentation, in the patch and in the file.
+/// Returns whether the removed lines have the same indentation in the patch and in the file, and the first added line
+/// has it too.
 fn is_exact(block: &Block<'_>) -> bool {
     let exact = |(patch, file, _): &Pair<'_>| indent(patch) == indent(file);
     let same = block.anchors().is_some_and(|(own, mut pairs)| pairs.next().is_some_and(|(_, file)| file == own));
@@ -191,7 +193,7 @@ impl<'a> HunkText<'_, 'a> {
         let (written, shifted) = self.added().fold((exact, false), |(written, shifted), own| {
             (written || (as_file(own) && !as_patch(own)), shifted || (as_patch(own) && !as_file(own)))
         });
-        // Lines at the margin alone are no evidence if others in the patch are one column off the margin.
+        // Added lines at the margin are no evidence if old lines of the patch are off by one column there.
         let sure = exact || self.added().all(|own| !as_patch(own));
         if written && !shifted && sure { IndentReading::Written } else { IndentReading::Doubt }
     }
@@ -222,13 +224,16 @@ impl<'a> HunkText<'_, 'a> {
         if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {
             return IndentReading::Written;
         }
-        // If all old lines have the same depth, an indentation of another width looks the same as a shift.
+        // If all old lines have the same depth, steps of another width look like a shift. So the result must have whole
+        // steps.
         let steps = |indent: &[u8]| indent.contains(&b'\t') || indent.len().is_multiple_of(self.unit);
         let whole = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| steps(&image));
         let mut added = self.blocks.iter().flat_map(|block| &block.added);
         if !shift.is_whole(self.unit) || !added.all(|line| self.in_patch(indent(line)) || whole(line)) {
             return IndentReading::Doubt;
         }
+        // Evidence for either reading: the first added line of a block has the indentation that its neighbour has in
+        // the patch (`along`) or in the file (`as_file`).
         let (mut along, mut as_file) = (false, false);
         for block in self.blocks {
             as_file |= block.is_level_with_its_bracket();

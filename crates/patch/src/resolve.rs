@@ -40,6 +40,7 @@ pub fn readings<E>(patch: &Patch<'_>, mut exists: impl FnMut(&str) -> Result<boo
         if file.kind == Kind::Create || is_made || !has_other(file) {
             continue;
         }
+        // Only a modified file can exist under its new name before the patch.
         let names: Vec<&Name> = if file.kind == Kind::Modify { vec![&file.old, &file.new] } else { vec![&file.old] };
         let (mut path, mut other) = (false, false);
         for name in names {

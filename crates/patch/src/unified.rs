@@ -84,6 +84,7 @@ impl<'a> UnifiedReader<'_, 'a> {
             Head::new(self.at + 1)
         } else {
             let position = if self.has_hunks { Position::AfterHunk } else { Position::Apart };
+            // A line of a change in prose is refused, so skipping this line loses nothing.
             prose::refuse_line(self.lines, self.at, position)?;
             self.wrappers.see(line);
             self.at += 1;
@@ -149,6 +150,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
         body::correct_stated_line(&mut hunk, head.counts);
+        // What follows the body up to the next head must be prose.
         prose::refuse(self.lines, self.at + length, end, Position::InHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);
@@ -237,6 +239,7 @@ fn binary(line: usize) -> Problem {
 
 /// Checks that the hunks fit the kind of change.
 fn check(file: &FilePatch<'_>, is_complete: bool) -> Result<(), Problem> {
+    // With old lines in a new file, or new ones in a deleted file, the patch is for another state of the project.
     let wrong = |sign: Sign| file.hunks.iter().any(|hunk| hunk.lines.iter().any(|line| line.sign != sign));
     match file.kind {
         Kind::Create if wrong(Sign::Add) => Err(Problem::new(

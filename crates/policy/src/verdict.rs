@@ -26,14 +26,12 @@ pub enum Verdict {
 /// # use toolfence_protocol::{Args, Effect, ToolCall};
 /// let call = ToolCall::new("1", "bash", Args::new());
 /// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
-/// ```
-/// nor copied, because a cleared call runs once:
+/// ``` It cannot be copied, because a cleared call runs once:
 /// ```compile_fail,E0599
 /// # fn twice(cleared: toolfence_policy::Cleared) {
 /// let copy = cleared.clone();
 /// # }
-/// ```
-/// Reviews and approvals return it, and its fields are read-only:
+/// ``` Reviews and approvals return it, and methods give read access to its fields:
 /// ```
 /// # use toolfence_policy::{Cleared, Pending};
 /// # use toolfence_protocol::Effect;

@@ -171,6 +171,7 @@ fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> 
     let (mut items, mut outer) = (document.root(), None);
     let mut want = document.value.clone();
     let mut inner = &mut want;
+    // The positions in the text and the expected value are followed side by side, part by part.
     for part in parents {
         let at = find_index(&items, part, edit.at)?;
         let (next, value) = match (&items, &mut *inner) {

@@ -32,6 +32,7 @@ impl<'t> Document<'t> {
         // The parser is recursive, so `scan` bounds the nesting before it runs. `scan` also refuses control characters,
         // which the parser accepts.
         scan(text)?;
+        // Only JSONC: what JSON5 adds is refused.
         let options = ParseOptions {
             allow_comments: true,
             allow_trailing_commas: true,

@@ -60,6 +60,7 @@ pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
     }
     let mut found: Option<Reindented> = None;
     for rule in WIDTHS.map(Rule::Tabs).into_iter().chain(WIDTHS.map(Rule::Spaces)) {
+        // A rule that changes nothing gives the passage as written, which does not occur.
         let Some(converted) = convert(old, &rule).filter(|converted| converted != old) else { continue };
         let at = match places(flat, &converted) {
             (None, _) => continue,

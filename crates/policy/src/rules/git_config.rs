@@ -292,10 +292,12 @@ pub fn is_network_url(url: &str) -> bool {
     }
     if let Some((scheme, rest)) = url.split_once("://") {
         let authority = rest.split('/').next().unwrap_or_default();
+        // The host must not begin with `-`: ssh would read it as an option.
         return SCHEMES.contains(&scheme) && authority.split('@').all(is_host);
     }
     // `user@host:path`; `transport::address` would start the program of that transport.
     let Some((host, path)) = url.split_once(':') else { return false };
+    // With a slash before the colon, git reads the text as a local path: git-clone(1), "Git URLs".
     !path.is_empty() && !path.starts_with([':', '-']) && !host.contains('/') && host.split('@').all(is_host)
 }
 

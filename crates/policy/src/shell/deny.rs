@@ -67,6 +67,7 @@ fn match_rule<'r>(rule: &'r [String], words: &[ShellWord]) -> RuleMatch<'r> {
                 worst = worst.max(match_others(rule, others, &arguments[at + 1..]));
             }
             Some(ShellWord::Literal(_)) | None => {}
+            // The subcommand is known only at run time.
             Some(_) => worst = worst.max(RuleMatch::Unknown),
         }
     }

@@ -184,6 +184,7 @@ fn is_plain_printf(arguments: &[ShellWord]) -> bool {
     match arguments.first() {
         Some(ShellWord::Literal(text)) => !text.starts_with("-v"),
         Some(ShellWord::Unknown { prefix, several, .. }) => {
+            // A single word can be `-v`, but then no variable follows it.
             !prefix.is_empty() && !prefix.starts_with('-') || !several && arguments.len() == 1
         }
         _ => true,
@@ -203,6 +204,7 @@ fn is_plain_test(arguments: &[ShellWord]) -> bool {
     };
     arguments.iter().enumerate().all(|(index, word)| match word {
         ShellWord::Literal(text) => !matches!(text.as_str(), "-v" | "-R"),
+        // A single argument is only compared with the empty text (POSIX, `test`), so it cannot be an operator.
         ShellWord::Unknown { several, number, .. } => *number || !several && (operand(index) || arguments.len() == 1),
         ShellWord::Pattern(text) => !text.starts_with(['*', '?', '[', '-']),
         ShellWord::Home(_) => true,
@@ -236,6 +238,7 @@ pub(super) fn variables_set(words: &[ShellWord]) -> VariablesSet<'_> {
         }
         ShellWord::Literal(name) if matches!(name.as_str(), "eval" | "." | "source" | "trap") => VariablesSet::Any,
         ShellWord::Literal(_) => VariablesSet::Named(Vec::new()),
+        // A name that is known only at run time can be `read` or `eval`.
         _ => VariablesSet::Any,
     }
 }
