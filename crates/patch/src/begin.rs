@@ -54,7 +54,7 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
         })?;
         let Some(begin) = begin else { return Ok(patch) };
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
-        // A reply that was cut off must not apply a half of its changes.
+        // Half of the changes of a reply that was cut off must not be applied.
         let end = end.ok_or_else(|| truncated(lines.len()))?;
         if grammar::mark(lines[begin]) != Some(Mark::Begin) {
             return Err(Problem::new(begin + 1, text!("\"*** Begin Patch\" is missing before this line.")));

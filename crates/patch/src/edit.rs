@@ -172,7 +172,8 @@ fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift
     Shift::of(hunk.old().enumerate().map(pair))
 }
 
-/// Gives a hunk whose lines all start at the margin the indentation unit of the other hunks of its file.
+/// Gives hunks whose lines all start at the margin the conversion of tabs and spaces that the other hunks of the file
+/// show.
 fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     let Some(units) = Shift::agreed(shifts) else { return };
     let at_margin = |hunk: &Hunk<'_>| hunk.old().all(|line| !line.text.starts_with([' ', '\t']));

@@ -155,7 +155,8 @@ fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     }
     let names = line.strip_prefix("diff --git ")?.trim_end();
     let middle = names.len() / 2;
-    // Two equal names are separated in the middle, also if they contain blanks; prefixes shift it by one at most.
+    // Two equal names are separated in the middle, even if they contain blanks. Prefixes shift that place by one at
+    // most.
     let near = (middle.saturating_sub(1)..=middle + 1).filter(|at| names.as_bytes().get(*at) == Some(&b' '));
     let at = near.min_by_key(|at| at.abs_diff(middle)).or_else(|| names.find(' '))?;
     Some((names[..at].into(), names[at + 1..].into()))

@@ -101,7 +101,7 @@ impl Head {
         } else if let Some(text) = rest("copy to ") {
             self.copied.to.replace(unprefixed(text)).is_none()
         } else if let Some((_, mode)) = rest("index ").and_then(|text| text.trim_end().rsplit_once(' ')) {
-            // These modes are links and submodules, whose content is not that of a file.
+            // Links and submodules have these modes, and a patch must not change them.
             return if grammar::mode(mode).is_some_and(|mode| mode > 0o110_000) {
                 file_mode(mode, at).map(|_| true)
             } else {

@@ -238,8 +238,8 @@ pub struct Placed {
     /// How it matched: 0 exactly, 1 ignoring blanks at line ends, 2 ignoring also those at the beginnings, 3 with
     /// typographic quotes, dashes and blanks treated as those of a keyboard.
     pub fuzz: u8,
-    /// The line of its first old line in the original text, from 1. For a hunk that only adds, the line before which it
-    /// adds.
+    /// The line of the hunk's first old line in the original text, from 1. For a hunk that only adds, the line before
+    /// which the new lines go.
     pub line: usize,
     /// The distance from the line that the patch states; `None` if it states none.
     pub distance: Option<i64>,

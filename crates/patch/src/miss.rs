@@ -285,7 +285,7 @@ fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
     if before == whole { 0 } else { inside.len() }
 }
 
-/// Returns whether a character is invisible or changes the direction of text. The selectors of emoji are not.
+/// Returns whether a character is invisible or changes the direction of text. Selectors of emoji do not count.
 pub(super) fn is_hidden(c: char) -> bool {
     invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector)
 }

@@ -1,4 +1,4 @@
-//! Finds how the indentation of a hunk's lines differs from that of the file's, and shifts added lines in the same way.
+//! Finds how the indentation of a hunk's lines differs from the file's, and shifts added lines in the same way.
 //!
 //! If the lines disagree, nothing is shifted: wrongly indented lines may mean something else.
 

@@ -16,7 +16,7 @@ enum Wrapper<'a> {
 const MOST: usize = 8;
 
 impl<'a> Wrappers<'a> {
-    /// Reads a line that is no part of a patch.
+    /// Reads a line that is not part of a patch.
     pub(super) fn see(&mut self, line: &'a str) {
         // A line that closes an outer wrapper also ends those inside it.
         if let Some(at) = self.0.iter().rposition(|wrapper| wrapper.closes(line)) {

@@ -77,7 +77,7 @@ pub struct Met {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Target {
-    /// The real name relative to the root, with links followed, whatever the path looked like.
+    /// The real name relative to the root, with links followed.
     pub name: String,
     /// The path in the call, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -197,7 +197,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
 
 /// A comment.
 pub(super) struct Comment {
-    /// Its end; for a line comment, before the end of its line.
+    /// The position after the comment. For a line comment, this is before the line end.
     pub(super) end: usize,
     /// Whether it ends with its line.
     pub(super) is_line: bool,

@@ -1,4 +1,4 @@
-//! Globs for names: those of users, those of the built-in tables, and those that a shell would expand.
+//! Globs for names: globs of users, patterns of the built-in tables, and patterns that a shell would expand.
 //!
 //! A user's glob is matched in time linear in glob and name. Its syntax is that of the `glob` crate, which parses it
 //! first and reports errors. The crate's matcher is not used: it backtracks at every star and takes minutes for a few

@@ -1,7 +1,7 @@
 //! Finds names of blocked files among the words of a command.
 //!
-//! In the sandbox these files are absent, so a name that this module misses finds no file. A refusal that names the
-//! rule is clearer than a missing file.
+//! In the sandbox these files are absent, so a command finds no file under a name that this module misses. A refusal
+//! with the rule is clearer for the model than a missing file.
 
 use super::Ground;
 use super::block_list::{display, is_option, may_reach_everything};

@@ -27,7 +27,8 @@ const UNREADABLE: &[&str] = &[
     "unalias",
 ];
 
-/// Variables that bash evaluates, or that change how it reads: prompts run substitutions, `POSIXLY_CORRECT` is a mode.
+/// Variables that bash evaluates, or that change how it reads text: substitutions in prompts run, and `POSIXLY_CORRECT`
+/// sets a mode.
 const EVALUATED: &[&str] = &[
     "BASHOPTS",
     "BASH_COMPAT",
@@ -48,7 +49,7 @@ const EVALUATED: &[&str] = &[
 /// `read` and `for`.
 const NUMBERS: &[&str] = &["HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
-/// The options of `set` that leave the language as it is.
+/// The options of `set` that do not change how bash reads text.
 const SET_LETTERS: &str = "CETefuvxa";
 const SET_NAMES: &[&str] = &[
     "allexport",
@@ -150,7 +151,7 @@ fn has_subscript(text: &str) -> bool {
     text.split_once('[').is_some_and(|(name, _)| is_name(name))
 }
 
-/// Reports whether all options of `set` leave the language as it is.
+/// Reports whether no option of `set` changes how bash reads text.
 fn is_plain_set(arguments: &[ShellWord]) -> bool {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {

@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Adds the script in backquotes to the texts. Its end is the next backquote, whatever quotes are before it.
+    /// Adds the script in backquotes to the texts. It ends at the next backquote, even inside quotes.
     fn read_backquotes(&mut self, splits: bool) -> ParseResult {
         self.source.take();
         let Some(script) = self.source.take_until('`') else { return self.refuse("an open backquote") };
@@ -238,7 +238,7 @@ impl Reader<'_, '_> {
                 Some('(') => depth += 1,
                 Some('$') => {
                     self.source.take_raw();
-                    // These are numbers, whatever the script does.
+                    // `$#` and `$?` are always numbers.
                     if matches!(self.source.peek_raw(), Some('#' | '?')) {
                         self.source.take_raw();
                         continue;

@@ -157,8 +157,8 @@ impl Parser {
         self.check_sums()
     }
 
-    /// A variable in arithmetic is evaluated as an expression, and a subscript in it runs commands. So each must be a
-    /// number.
+    /// Refuses variables in arithmetic that may be no number. Bash evaluates their values as expressions, and a
+    /// subscript in one runs commands.
     fn check_sums(&self) -> ParseResult {
         if self.names_in_sums.is_empty() {
             return Ok(());
@@ -320,7 +320,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             }
             '(' => {
                 self.source.take();
-                // Bash evaluates the text of `((` again, also in quotes: `((: '$(rm a.txt)'; :))` runs `rm`.
+                // Bash evaluates the text of `((` again, even if it is quoted: `((: '$(rm a.txt)'; :))` runs `rm`.
                 if self.source.peek() == Some('(') {
                     return self.refuse("arithmetic as a command");
                 }
@@ -392,7 +392,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         let list = self.list();
         let (outer, in_substitution) = (list.outer_documents, list.in_substitution);
         if outer > 0 {
-            // Versions of bash differ in whose text follows.
+            // Versions of bash differ in which here-document the next lines belong to.
             return self.refuse("a line end in a substitution while a here-document waits");
         }
         for document in std::mem::take(&mut self.pending) {
@@ -762,7 +762,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    /// Ends a `case` or `[[`, which has no list of its own at its end.
+    /// Ends a `case` or `[[`, which does not end with a list.
     fn close_head(&mut self) -> ParseResult {
         self.frames.pop();
         self.list().spot = ListPosition::Compound;
@@ -805,7 +805,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             (ForStage::In, Some("in")) => self.set_stage(Frame::For(ForStage::Words)),
             (ForStage::In | ForStage::Do, Some("do")) => {
                 let (name, is_number) = self.loops.pop().expect("the name of this loop");
-                // Without words, a loop takes the arguments of the script.
+                // Without `in`, a loop takes the arguments of the script, which are unknown.
                 if !is_number || stage == ForStage::In {
                     self.parser.not_numbers.push(name);
                 }
@@ -887,12 +887,12 @@ impl<'t, 'p> Reader<'t, 'p> {
         let ends = word.plain() == Some("]]");
         let word = word.finish().pop().expect("a plain word is one word");
         let state = self.tests.last_mut().expect("the test that is read");
-        // Both sides of these are arithmetic, also if they are quoted.
+        // Bash evaluates both sides of these operators as arithmetic, even if they are quoted.
         let compares = matches!(word.literal(), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"));
         if (state.needs_number && !word.is_number()) || (compares && !state.after_number) {
             return self.refuse("arithmetic in [[ ]]");
         }
-        // These evaluate the subscript of a name.
+        // `-v` and `-R` evaluate the subscript of a name.
         if matches!(word.literal(), Some("-v" | "-R")) {
             return self.refuse("a test of a variable");
         }
@@ -906,8 +906,8 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 }
 
-/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)`: this depends on the version of
-/// bash.
+/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)` means that this depends on the
+/// version of bash.
 fn redirected_descriptor(text: &str) -> Option<bool> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(text.len() <= 9);

@@ -103,14 +103,14 @@ impl WordBuilder {
         self.place == WordPlace::Leading && is_name(&self.text)
     }
 
-    /// Returns the name of the assignment that this word is.
+    /// Returns the name of the variable, if this word is an assignment.
     pub(super) fn assigned_name(&self) -> Option<&str> {
         let equals = self.equals?;
         let name = &self.text[..equals];
         Some(name.strip_suffix('+').unwrap_or(name))
     }
 
-    /// Returns the value of the assignment that this word is: neither braces nor file names are expanded in it.
+    /// Returns the value of this assignment, in which bash expands neither braces nor file names.
     pub(super) fn finish_value(self) -> ShellWord {
         let start = self.equals.map_or(0, |equals| equals + 1);
         let value = &self.text[start..];
