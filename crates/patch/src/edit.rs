@@ -151,7 +151,8 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
     let mut ended = text.is_ended();
     for (hunk, _) in hunks.iter().zip(places).filter(at_end) {
-        // A note on the new side decides; one on the old side alone means that the hunk adds the line feed.
+        // The note `\ No newline` decides if it is on the new side. On the old side alone, it means that a line feed is
+        // added.
         if unended(hunk.new_lines().next_back()) {
             ended = false;
         } else if unended(hunk.old().next_back()) {
@@ -288,7 +289,7 @@ impl Builder<'_, '_> {
                 Some(text) if !verbatim && !line.unended => text,
                 _ => line.text,
             };
-            // Only at the beginning of the file can a byte order mark be one.
+            // U+FEFF is a byte order mark only at the beginning of the file.
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
             let (indent, rest) = match self.readings[edit.hunk].get(edit.block) {
                 Some(IndentReading::Written) => (Vec::new(), text),

@@ -263,7 +263,7 @@ fn cleaned(text: &str) -> Result<String, Text> {
     if text.len() > LONGEST || text.contains('\0') {
         return Err(text!("the name of a file is too long or has a NUL byte."));
     }
-    // These are names on Windows, or below the home folder in a shell.
+    // These are absolute paths on Windows, or paths below the home folder in a shell.
     let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     if text.starts_with('\\') || drive || text == "~" || text.starts_with("~/") {
         return Err(text!("{name} is no path of a file below the root.", name = format!("{text:?}")));

@@ -145,7 +145,7 @@ impl<'a> Shift<'a> {
     /// Returns the indentation for an added line, and the rest of the line; `None` if that is ambiguous.
     pub(super) fn apply<'l>(&self, line: &'l [u8]) -> Option<(Vec<u8>, &'l [u8])> {
         let (own, rest) = line.split_at(indent(line).len());
-        // A blank line shows nothing, and the file's blank lines need not have its indentation.
+        // The blanks of a blank line are no indentation, so they stay as written.
         if rest.trim_ascii().is_empty() {
             return Some((own.to_vec(), rest));
         }

@@ -231,8 +231,8 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
                 && let ShellWord::Literal(text) | ShellWord::Unknown { prefix: text, .. } = first
                 && let Some((variable, value)) = text.split_once('=')
             {
-                // An unquoted value can end in a command of its own. Bash runs the values of some variables, and
-                // defines functions from others: `BASH_FUNC_ls%%=() { .. }`.
+                // An unquoted value can expand to several words, and the later ones can be a command. Bash runs the
+                // values of some variables, and defines functions from others: `BASH_FUNC_ls%%=() { .. }`.
                 let is_several = matches!(first, ShellWord::Unknown { several: true, .. });
                 if is_several || !is_plain_assignment(variable, value) {
                     all.push(Inner::Unknown);

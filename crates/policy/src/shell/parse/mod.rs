@@ -21,9 +21,9 @@
 //!
 //! These constructs are unreadable, because their text is evaluated again when they run, or because their reading
 //! depends on settings or on bash's version:
-//! - arithmetic beyond numbers and names: `((`, `$[`, `let`, `for ((`, subscripts, `${x:1:2}`, `[[ a -eq b ]]` of other
-//!   words than numbers. A subscript in the *value* of a name runs commands, so a name counts only if the text sets it
-//!   to numbers;
+//! - arithmetic beyond numbers and names: `((`, `$[`, `let`, `for ((`, subscripts, `${x:1:2}`, `[[ a -eq b ]]` with
+//!   words other than numbers. A subscript in the *value* of a name runs commands, so a name counts only if the text
+//!   sets it to numbers;
 //! - parameters beyond a plain default: `${x@P}`, `${!x}`, `${x:=a}`, `${x%a}`, and quotes inside `${..}`. In double
 //!   quotes and here-documents, single quotes pair when bash looks for the `}`, and protect nothing when it expands:
 //!   `"${x:-'$(a)'}"` runs `a`;

@@ -50,7 +50,7 @@ impl WordBuilder {
             let name = self.text.strip_suffix('+').unwrap_or(&self.text);
             if is_name(name) {
                 self.equals = Some(self.text.len());
-                // The digits of the name do not count: whether the value is a number is decided anew.
+                // Whether the value is a number does not depend on the name before it.
                 self.number = true;
                 self.text.push(character);
                 return;
