@@ -180,7 +180,8 @@ impl<'a> HunkText<'_, 'a> {
     fn off_by_one(&self) -> IndentReading {
         let signed = || self.pairs().filter(|(.., removed)| *removed);
         let forgotten = self.pairs().any(|(patch, file, _)| file.len() > patch.len());
-        // If the marks of context were forgotten, a line at the margin is no evidence: it has no indentation to lose.
+        // If the blanks that mark context were forgotten, a line at the margin is no evidence: it has no indentation to
+        // lose.
         let telling = |file: &[u8]| !forgotten || !file.is_empty();
         let exact = signed().any(|(_, file, _)| telling(file)) && signed().all(|(patch, file, _)| patch == file);
         let steps = |columns: usize| self.unit > 1 && columns.is_multiple_of(self.unit);
