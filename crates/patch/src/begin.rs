@@ -8,7 +8,7 @@ use super::prose::{self, Position};
 use super::unified;
 use toolfence_protocol::{Text, text};
 
-/// Maximum number of headings of a hunk. Code is not nested deeper than headings could distinguish.
+/// Maximum number of headings of a hunk. Code is hardly nested deeper.
 const MOST_HEADINGS: usize = 16;
 
 /// Returns whether the first lines show that the text is in this form.
@@ -19,8 +19,8 @@ pub(super) fn begins(lines: &[&str]) -> bool {
     })
 }
 
-/// Strips the blanks before marks where no line of a hunk can be: at the first mark, after the last one, and at the end
-/// of a text that has no other end.
+/// Strips the blanks before marks where no line of a hunk can be: before the first two marks, and before the last one
+/// if the text has no other end. Elsewhere a mark after a blank may be context.
 pub(super) fn straighten(lines: &mut [&str]) {
     let filled: Vec<usize> = (0..lines.len()).filter(|at| !lines[*at].trim().is_empty()).collect();
     let (Some(first), Some(last)) = (filled.first().copied(), filled.last().copied()) else { return };
@@ -54,6 +54,7 @@ pub(super) fn read<'a>(lines: &[&'a str]) -> Result<Patch<'a>, Problem> {
         })?;
         let Some(begin) = begin else { return Ok(patch) };
         let end = (begin..lines.len()).find(|at| grammar::mark(lines[*at]) == Some(Mark::End));
+        // Half of the changes of a reply that was cut off must not be applied.
         let end = end.ok_or_else(|| truncated(lines.len()))?;
         if grammar::mark(lines[begin]) != Some(Mark::Begin) {
             return Err(Problem::new(begin + 1, text!("\"*** Begin Patch\" is missing before this line.")));
@@ -127,9 +128,11 @@ impl<'a> BeginReader<'_, 'a> {
         let lines = &self.lines[self.at..end];
         let last = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
         let mut hunk = Hunk { line, ..Hunk::default() };
+        // A carriage return after the mark was added in transport, and then the content has them from there too.
         let strip = self.lines[line - 1].ends_with('\r');
         for (offset, text) in lines[..last].iter().enumerate() {
             let text = if strip { text.strip_suffix('\r').unwrap_or(text) } else { text };
+            // Models leave out the `+` of empty lines.
             let added = text.strip_prefix('+').or_else(|| Some(text).filter(|text| text.trim().is_empty()).map(|_| ""));
             if text.starts_with("\\ ") {
                 hunk.lines.last_mut().into_iter().for_each(|last| last.unended = true);
@@ -157,8 +160,10 @@ impl<'a> BeginReader<'_, 'a> {
         {
             self.at += 1;
             file.new = names::marked(new, self.at)?;
+            // A move to the same name is no rename, which would be refused because the file exists.
             file.kind = if file.new == file.old { Kind::Modify } else { Kind::Rename };
         }
+        // Some models write the head of a unified diff below the mark.
         if self.begins_head_of(&file) {
             self.at += 2;
         }
@@ -178,6 +183,7 @@ impl<'a> BeginReader<'_, 'a> {
             return false;
         }
         let [old, new] = [0, 1].map(|offset| grammar::file_name(&self.lines[self.at + offset][4..]));
+        // Lines of a hunk can look like a head. If they name another file, they are not skipped.
         let Ok(pair) = Pair::new(&old, &new, self.at + 1) else { return false };
         let Names { old: Some(old), new: Some(new), .. } = pair.read(&Evidence::default()) else { return false };
         [old, new].iter().all(|name| names::may_be_same(name, &file.old) || names::may_be_same(name, &file.new))
@@ -199,7 +205,7 @@ impl<'a> BeginReader<'_, 'a> {
             if begins_other || (line.starts_with("***") && !line.trim_end().ends_with('*')) {
                 return Err(Problem::new(self.at + 1, mark_wanted()));
             }
-            // Subversion writes this line before a head.
+            // Subversion writes an `Index:` line before a head.
             if let Some(name) = line.strip_prefix("Index: ") {
                 let same =
                     names::single(name.trim(), self.at + 1).is_ok_and(|name| names::may_be_same(&name, &file.old));
@@ -210,7 +216,7 @@ impl<'a> BeginReader<'_, 'a> {
             prose::refuse_line(self.lines, self.at, Position::InHunk)?;
             self.at += 1;
         }
-        // Prose between hunks may name another file.
+        // Prose between hunks may name another file, so the hunk after it may belong to that one.
         if !is_in_file && self.at < self.end && self.lines[self.at].starts_with("@@") {
             return Err(Problem::new(
                 self.at + 1,
@@ -243,6 +249,7 @@ impl<'a> BeginReader<'_, 'a> {
         let segment = &self.lines[first..end];
         let length = body::length(segment, counts);
         self.at = first + length;
+        // Counts that match confirm every line. Without them, an added `++ b/x` may be the head of another file.
         if !body::counts_match(&segment[..length], counts) {
             prose::refuse_names(self.lines, first, self.at)?;
         }
@@ -253,6 +260,7 @@ impl<'a> BeginReader<'_, 'a> {
         if !hunk.lines.is_empty() {
             return Ok(Some(hunk));
         }
+        // At the end of the file's part there is no head and no line, and that is no error.
         let blank = segment.iter().all(|line| line.trim().is_empty());
         if blank && hunk.headings.is_empty() && counts.is_none() && !hunk.at_end && hunk.line > self.at {
             return Ok(None);
@@ -274,7 +282,7 @@ impl<'a> BeginReader<'_, 'a> {
     }
 }
 
-/// A change of one file that has no hunks yet.
+/// Returns a change of one file that has no hunks yet.
 pub(super) fn file<'a>(kind: Kind, name: Name, line: usize) -> FilePatch<'a> {
     FilePatch {
         kind,

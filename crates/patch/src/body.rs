@@ -1,8 +1,8 @@
 //! Finds the lines after a hunk's head that are its body. The counts of the head are a hint; the lines decide.
 //!
-//! A line of the body begins with a blank, `+`, `-` or a backslash. A blank line has lost its leading blank, and so has
-//! any other line between such lines: it is read as context, and because context must occur in the file, a wrong guess
-//! does no harm.
+//! A line of the body begins with a blank, `+`, `-` or a backslash. An empty line has lost its leading blank, and so
+//! has any other line between lines of the body. It is read as context, and because context must occur in the file, a
+//! wrong guess does no harm.
 
 use super::model::{Hunk, Line, Sign};
 
@@ -34,6 +34,7 @@ fn is_change(line: &str) -> bool {
 /// Returns the number of lines in the body. The lines after it are prose and must contain no additions or removals.
 pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
     match counts.and_then(|counts| where_met(lines, counts)) {
+        // Counts may be wrong, so they count only if something else begins where they are met.
         Some(met) if ends_there(&lines[met..]) => met,
         _ => length_to_last_line(&lines[..signature(lines).unwrap_or(lines.len())]),
     }
@@ -67,6 +68,7 @@ fn ends_there(after: &[&str]) -> bool {
     if is_body(first) {
         return false;
     }
+    // A change after empty lines and without prose between them would be lost, so the body continues to it.
     let prose = after.iter().any(|line| !is_blank(line) && !is_body(line));
     prose || !after.iter().any(|line| is_change(line))
 }
@@ -103,6 +105,7 @@ pub(super) fn fill<'a>(hunk: &mut Hunk<'a>, lines: &[&'a str], strip: bool) {
         };
         hunk.lines.push(Line { sign, text, unended: false });
     }
+    // The head of the hunk has no carriage return, so the transport added none to the lines either.
     hunk.exact_ends = !strip && hunk.lines.iter().any(|line| line.text.ends_with('\r'));
 }
 

@@ -9,7 +9,7 @@ use super::shift::{Pair, Shift};
 use super::text::Text;
 use std::ops::Range;
 
-/// Maximum number of blanks that indentation adds to a text. Without a limit, a line of two bytes could grow by
+/// Maximum number of blanks that indentation adds to a text. Without a limit, each line of two bytes could grow by
 /// hundreds of blanks.
 const MOST_BLANKS: usize = 1 << 20;
 
@@ -32,6 +32,7 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     for (number, (hunk, place)) in hunks.iter().zip(places).enumerate() {
         edits.extend(edits_of(number, hunk, place.at));
     }
+    // Hunks may be in any order. At one place, insertions precede a removal.
     edits.sort_by_key(|edit| (edit.at, edit.removed > 0, edit.hunk));
     let overlaps = overlaps(&edits, hunks, places);
     if !overlaps.is_empty() {
@@ -39,6 +40,7 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     }
     let mut shifts: Vec<Shift<'_>> =
         hunks.iter().zip(places).map(|(hunk, place)| find_shift(text, hunk, *place)).collect();
+    // A hunk at the margin does not show what a tab is, but another hunk of the file may.
     share_units(&mut shifts, hunks);
     let readings = read_hunks(text, hunks, places, &shifts);
     let mut builder = Builder {
@@ -52,6 +54,7 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     };
     let mut at = 0;
     for edit in &edits {
+        // The edits are sorted and do not overlap, so one pass over the file is enough.
         builder.keep(at, edit.at);
         at = edit.at + edit.removed;
         let (hunk, place) = (&hunks[edit.hunk], places[edit.hunk]);
@@ -62,8 +65,8 @@ pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Re
     Ok(builder.finish(is_ended(text, hunks, places)))
 }
 
-/// Returns the changes of one hunk. Removed and added lines may be mixed; between two lines of context they are one
-/// change.
+/// Returns the edits of one hunk, one for each run of removed or added lines. The runs between two lines of context are
+/// one block.
 fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit<'h, 'a>> {
     let mut edits: Vec<Edit<'h, 'a>> = Vec::new();
     let (mut old, mut block, mut at, mut removed) = (0, 0, 0, 0);
@@ -74,6 +77,7 @@ fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit
         let next = || hunk.lines[at + run..].iter().take_while(|line| line.sign == Sign::Remove).count();
         let here = place + old;
         let replaced = match sign {
+            // Added lines may also precede the lines that they replace.
             Sign::Add if removed == 0 => here..here + next(),
             _ => here - removed..here,
         };
@@ -102,6 +106,7 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
     let mut found = Vec::new();
     for pair in edits.windows(2) {
         let (one, other) = (&pair[0], &pair[1]);
+        // The patch does not show which of two insertions comes first.
         if one.hunk != other.hunk && one.removed == 0 && other.removed == 0 && one.at == other.at {
             found.push(miss(other.hunk.max(one.hunk), other.hunk.min(one.hunk), one.at));
         }
@@ -115,6 +120,7 @@ fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec
             found.push(miss(pair[1].hunk.max(pair[0].hunk), pair[1].hunk.min(pair[0].hunk), pair[1].at));
         }
     }
+    // Only now are the removals known not to overlap. A hunk is also refused if another one removes its context.
     if found.is_empty() {
         let strange =
             |number: usize| find_foreign_removal(&removals, number, places[number].at, hunks[number].old().count());
@@ -145,6 +151,8 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
     let mut ended = text.is_ended();
     for (hunk, _) in hunks.iter().zip(places).filter(at_end) {
+        // The note `\ No newline` decides if it is on the new side. On the old side alone, it means that a line feed is
+        // added.
         if unended(hunk.new_lines().next_back()) {
             ended = false;
         } else if unended(hunk.old().next_back()) {
@@ -155,6 +163,7 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
 }
 
 fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
+    // The stricter passes compare the indentation too, so there is no shift.
     if place.pass < Pass::Surrounding {
         return Shift::default();
     }
@@ -164,7 +173,8 @@ fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift
     Shift::of(hunk.old().enumerate().map(pair))
 }
 
-/// Gives a hunk whose lines all start at the margin the indentation unit of the other hunks of its file.
+/// Gives hunks whose lines all start at the margin the conversion of tabs and spaces that the other hunks of the file
+/// show.
 fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     let Some(units) = Shift::agreed(shifts) else { return };
     let at_margin = |hunk: &Hunk<'_>| hunk.old().all(|line| !line.text.starts_with([' ', '\t']));
@@ -210,6 +220,7 @@ fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>
             _ => {
                 above = Some(pair);
                 blocks[number].above = above;
+                // Every block since the previous line of context has this line below it.
                 let before = blocks[..number].iter_mut().rev().take_while(|block| block.below.is_none());
                 before.for_each(|block| block.below = above);
             }
@@ -220,6 +231,7 @@ fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>
 
 /// Returns the number of spaces per indentation step: nearly all indentations of the file are multiples of it.
 fn indentation_unit(text: &Text<'_>) -> usize {
+    // The larger steps come first, because multiples of 4 are multiples of 2 too.
     const STEPS: [usize; 3] = [4, 3, 2];
     let (mut multiples, mut all) = ([0_usize; 3], 0_usize);
     for line in text.lines() {
@@ -267,6 +279,7 @@ impl Builder<'_, '_> {
         }
         let above = edit.at.saturating_sub(1);
         self.end_line(above);
+        // The patch shows the line ends only if its old lines matched with them.
         let verbatim = self.shows_returns && (place.pass == Pass::Exact || self.text.len() == 0);
         for (number, line) in edit.added.iter().enumerate() {
             // Each line gets the line end of the one it replaces, of the last replaced line, or of the line it follows.
@@ -276,6 +289,7 @@ impl Builder<'_, '_> {
                 Some(text) if !verbatim && !line.unended => text,
                 _ => line.text,
             };
+            // U+FEFF is a byte order mark only at the beginning of the file.
             let text = if self.out.as_slice() == self.text.mark() { self.without_mark(text) } else { text.as_bytes() };
             let (indent, rest) = match self.readings[edit.hunk].get(edit.block) {
                 Some(IndentReading::Written) => (Vec::new(), text),
@@ -312,7 +326,7 @@ impl Builder<'_, '_> {
         if ended {
             self.end_line(self.text.len());
         } else {
-            // A carriage return before that line end is content.
+            // Only the line end that was added here is removed: a carriage return before it is content.
             self.out.truncate(self.out.len() - self.last_end);
         }
         self.out

@@ -1,4 +1,4 @@
-//! Finds the best place for a hunk that fits nowhere, for the message about it, in time linear in the file.
+//! Finds the place that a hunk fits best if it fits nowhere, for the message about it. The time is linear in the file.
 
 use super::index::Index;
 use super::miss::{Closest, visible};
@@ -68,6 +68,7 @@ pub(super) fn most_voted(index: &Index<'_>, old: &[u32], near: Option<usize>) ->
             votes[*place as usize + old.len() - offset] += 1;
         }
     }
+    // Of places with equally many votes, the nearest to the stated line wins.
     let near = near.map_or(0, |near| near + old.len());
     let best = votes.iter().enumerate().max_by_key(|(at, votes)| (**votes, std::cmp::Reverse(at.abs_diff(near))))?;
     (*best.1 > 0).then_some(best.0)

@@ -1,5 +1,5 @@
-//! Finds a sequence of numbers in a longer one, nearest to a place or everywhere, in time linear in the longer one at
-//! worst.
+//! Finds a sequence of numbers in a longer one, nearest to a place or everywhere. The time is at most linear in the
+//! longer one.
 
 use super::index::Index;
 
@@ -56,6 +56,7 @@ pub(super) fn choose(all: &[usize], near: Option<usize>) -> Occurrences {
             let after = all.partition_point(|at| *at < near);
             let (before, after) = (after.checked_sub(1).map(|at| all[at]), all.get(after).copied());
             match (before, after) {
+                // Two places at the same distance: the number does not decide.
                 (Some(before), Some(after)) if near - before == after - near => Occurrences::Several(all.to_vec()),
                 (Some(before), Some(after)) if near - before < after - near => Occurrences::At(before),
                 (Some(before), None) => Occurrences::At(before),
@@ -69,10 +70,12 @@ pub(super) fn choose(all: &[usize], near: Option<usize>) -> Occurrences {
 /// Searches from `near` in both directions. `None` if that costs more than searching everywhere, or finds several
 /// candidates.
 fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut WorkLimit) -> Option<Occurrences> {
+    // Only the places of the rarest line are candidates, because lines such as `}` occur often.
     let (places, offset) = rarest(index, needle);
     let center = places.partition_point(|place| (*place as usize) < near + offset);
     let mut before = places[..center].iter().rev().filter_map(|place| start(index, needle, *place, offset)).peekable();
     let mut after = places[center..].iter().filter_map(|place| start(index, needle, *place, offset)).peekable();
+    // Searching everywhere costs this much, so this search gives up at that cost.
     let mut steps = index.file().len();
     loop {
         steps = steps.checked_sub(cost(needle.len()))?;
@@ -96,6 +99,7 @@ fn outward(index: &Index<'_>, needle: &[u32], near: usize, work: &mut WorkLimit)
 pub(super) fn everywhere(index: &Index<'_>, needle: &[u32], work: &mut WorkLimit) -> Vec<usize> {
     let (places, offset) = rarest(index, needle);
     let steps = places.len().saturating_mul(cost(needle.len()));
+    // In a repetitive file, comparing at each candidate would be quadratic.
     if steps > index.file().len() {
         work.spend(index.file().len() + needle.len());
         return scan(index.file(), needle);

@@ -1,6 +1,7 @@
-//! Undoes changes made to a whole patch: quoting in a mail, colours for a terminal, escaping for HTML.
+//! Undoes changes made to a whole patch: quoting in a mail, colours for a terminal, escaping for HTML, line numbers,
+//! backslashes in names, and missing signs of empty lines.
 //!
-//! Each function undoes one such form in the whole text, or returns `None` if not all of the text has it. They are
+//! Each function undoes one such form in the whole text, or returns `None` if the text does not have it. The forms are
 //! tried only if the original text cannot be read or does not apply, and a result is used only if it is the only one.
 
 use super::grammar;
@@ -72,6 +73,7 @@ const ENTITIES: [(&str, char); 7] = [
 /// Decodes the entities of a text that was escaped as a whole: it contains no `<` and no `>`, and each `&` begins an
 /// entity.
 pub(super) fn unescaped(text: &str) -> Option<String> {
+    // A text that was escaped as a whole has no bare bracket left.
     if !text.contains('&') || text.contains(['<', '>']) {
         return None;
     }
@@ -89,8 +91,8 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
 /// Returns whether the entities in the added lines of `file` certainly come from escaping the patch and are not
 /// content. `file` is the patch before decoding, and `old` the content of the file, or `None` if the patch creates it.
 ///
-/// A file with entities of its own could get more of them. So each hunk must have an old line that is certainly
-/// escaped: it has an entity and does not occur in the file in that form.
+/// If the file has entities of its own, added ones may be content. So each hunk that adds some must have an old line
+/// that is certainly escaped: it has an entity and does not occur in the file in that form.
 pub(super) fn entities_are_escapes(file: &FilePatch<'_>, old: Option<&[u8]>) -> bool {
     let has_entity = |line: &&Line<'_>| line.text.contains('&');
     let adds_entity =
@@ -99,6 +101,7 @@ pub(super) fn entities_are_escapes(file: &FilePatch<'_>, old: Option<&[u8]>) -> 
     if doubtful.peek().is_none() {
         return true;
     }
+    // A new file has no lines that could show how the entities are meant.
     let Some(old) = old else { return false };
     let old = String::from_utf8_lossy(old);
     let known: HashSet<&str> =
@@ -146,6 +149,7 @@ fn with_slashes(text: &str) -> Option<String> {
     };
     let (mut out, mut changed) = (Vec::with_capacity(lines.len()), false);
     for (at, line) in lines.iter().enumerate() {
+        // With a slash, a backslash may be part of a name; in quotes it begins an escape.
         let replaces = line.contains('\\') && !line.contains(['/', '"']) && is_head(at);
         changed |= replaces;
         out.push(if replaces { line.replace('\\', "/") } else { (*line).to_owned() });

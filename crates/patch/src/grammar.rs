@@ -27,6 +27,7 @@ pub(super) fn hunk_head(line: &str) -> Option<HunkHead<'_>> {
 
 fn numbered(line: &str) -> Option<HunkHead<'_>> {
     let ranges = (preceded(char('-'), range), preceded((space1, char('+')), range));
+    // A model may leave out the second `@@` if no heading follows.
     let closed = alt((preceded((space0, tag("@@")), rest), value("", verify(rest, str::is_empty))));
     let mut head = map((tag("@@"), space0, ranges, closed), |(_, _, (old, new), heading)| HunkHead {
         old_start: old.0,
@@ -48,6 +49,7 @@ fn bare(input: &str) -> IResult<&str, HunkHead<'_>> {
 /// Parses `12,3`. A missing count means one line; a number out of range is ignored.
 fn range(input: &str) -> IResult<&str, (Option<u64>, Option<u64>)> {
     let number = |digits: &str| digits.parse().ok().filter(|number| *number < u64::from(u32::MAX));
+    // A negative number is no hint, but the hunk can still be placed by its lines.
     let start = map(opt((opt(char('-')), digit1)), move |found: Option<(Option<char>, &str)>| match found {
         Some((None, digits)) => number(digits),
         _ => None,
@@ -69,6 +71,7 @@ pub(super) enum Written {
 
 /// Parses a name with or without quotes, and the time after it.
 pub(super) fn file_name(text: &str) -> Written {
+    // POSIX, `diff -u`: a tab separates the name from the time. Some tools write a blank instead.
     let text = text.trim_end_matches(['\r', '\n']);
     if let Ok((after, name)) = quoted.parse(text) {
         return name_unless_never(name, after);
@@ -89,7 +92,7 @@ fn name_unless_never(name: Vec<u8>, time: &str) -> Written {
     Written::File(name)
 }
 
-/// Returns where a time begins that only blanks separate from the name.
+/// Returns the position of a time after a name, if only blanks separate them; otherwise the length of the text.
 fn before_time(text: &str) -> usize {
     let mut starts = text.match_indices(' ').map(|(at, _)| at);
     starts.rfind(|at| date.parse(&text[at + 1..]).is_ok()).unwrap_or(text.len())
@@ -152,12 +155,14 @@ fn git_names(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     }
     let names = line.strip_prefix("diff --git ")?.trim_end();
     let middle = names.len() / 2;
+    // Two equal names are separated in the middle, even if they contain blanks. Prefixes shift that place by one at
+    // most.
     let near = (middle.saturating_sub(1)..=middle + 1).filter(|at| names.as_bytes().get(*at) == Some(&b' '));
     let at = near.min_by_key(|at| at.abs_diff(middle)).or_else(|| names.find(' '))?;
     Some((names[..at].into(), names[at + 1..].into()))
 }
 
-/// Parses `100644` after `new file mode `, `new mode ` and the like.
+/// Parses the octal mode after `new file mode `, `new mode ` and the like: `100644`.
 pub(super) fn mode(text: &str) -> Option<u32> {
     u32::from_str_radix(text.trim(), 8).ok().filter(|_| text.trim().len() <= 6)
 }
@@ -222,8 +227,8 @@ pub(super) fn is_nearly_mark(line: &str) -> bool {
     }
 }
 
-/// Returns every text that is at the place of a file name, in a text that is no patch: as written, and without its
-/// first folder.
+/// Returns every text at the place of a file name in a text that cannot be read as a patch: as written, and without its
+/// first folder if that can be a prefix.
 pub(super) fn loose_names(text: &str) -> Vec<String> {
     const HEADS: [&str; 6] = ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
     let mut all: Vec<Vec<u8>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads the complete head of a file in a unified diff and then checks it by the rules of git.
+//! Reads the complete head of a file in a unified diff, and then checks it by the rules of git.
 //!
 //! Git's `apply.c` refuses lines that contradict each other (`check_header_line`, `gitdiff_verify_name`). This module
 //! does too, because one of two contradicting lines may be a deletion.
@@ -83,6 +83,7 @@ impl Head {
     /// Reads a line between `diff --git` and the hunks; returns `false` for any other line.
     pub(super) fn take(&mut self, line: &str, at: usize) -> Result<bool, Problem> {
         let rest = |word: &str| line.strip_prefix(word);
+        // Each of these lines may occur once; a second one is a contradiction.
         let is_new = if let Some(text) = rest("old mode ") {
             self.old_mode.replace(file_mode(text, at)?).is_none()
         } else if let Some(text) = rest("new mode ") {
@@ -100,7 +101,7 @@ impl Head {
         } else if let Some(text) = rest("copy to ") {
             self.copied.to.replace(unprefixed(text)).is_none()
         } else if let Some((_, mode)) = rest("index ").and_then(|text| text.trim_end().rsplit_once(' ')) {
-            // These modes are links and submodules, whose content is not that of a file.
+            // Links and submodules have these modes, and a patch must not change them.
             return if grammar::mode(mode).is_some_and(|mode| mode > 0o110_000) {
                 file_mode(mode, at).map(|_| true)
             } else {
@@ -126,6 +127,7 @@ impl Head {
             .collect();
         let (no_old, no_new) = match &self.pair {
             Some((old, new)) => (*old == Written::Nothing, *new == Written::Nothing),
+            // Git writes no `---` and `+++` lines for an empty file.
             None => (said == [Kind::Create], said == [Kind::Delete]),
         };
         if no_old && no_new {
@@ -163,12 +165,15 @@ impl Head {
             (depth(&prefixes.0) == depth(&prefixes.1)).then_some(prefixes)
         };
         let known = self.pair_names();
+        // The names come from the `rename` or `copy` lines; those of `diff --git` must be the same, after their
+        // prefixes.
         let splits = self.git.iter().flat_map(|git| git.splits(known, Some(to)));
         let mut prefixes: Vec<(String, String)> = splits.filter_map(|split| fitting(&split)).collect();
         prefixes.dedup();
         if from == to || prefixes.is_empty() {
             return Err(problem(names_contradict()));
         }
+        // Names with blanks may be separated in several places. Then the head is valid but shows no prefix.
         let prefixes = match prefixes.as_slice() {
             [(old, new)] => Some(Prefixes { old: old.clone(), new: new.clone() }),
             _ => None,
@@ -194,6 +199,7 @@ impl Head {
                 if kind == Kind::Create { (&Written::Nothing, &written) } else { (&written, &Written::Nothing) };
             return Pair::new(old, new, self.line).map(ReadNames::Pair);
         }
+        // Without `rename` lines both names must be the same file, and only one separation of the line may give that.
         let (mut found, mut problem) = (Vec::new(), Problem::new(self.line, names_contradict()));
         for (old, new) in git.splits(known, None) {
             let pair = match Pair::new(&Written::File(old), &Written::File(new), self.line) {
@@ -236,6 +242,7 @@ impl ReadHead {
                 evidence.none = true;
             }
             ReadNames::Moved { prefixes, .. } => prefixes.clone().into_iter().for_each(|one| evidence.add_certain(one)),
+            // Equal ends of two names do not show how long their prefixes are: `a/x/f` and `b/x/f` may be `f`.
             ReadNames::Git { .. } => {}
             ReadNames::Pair(pair) => evidence.add(pair),
         }
@@ -279,7 +286,7 @@ impl GitNames {
         }
     }
 
-    /// Returns the name next to `/dev/null`, a form that git itself never writes.
+    /// Returns the name next to `/dev/null`. Git itself writes the name twice.
     fn name_of_one_side(&self, kind: Kind) -> Option<Vec<u8>> {
         const NOTHING: [&[u8]; 2] = [b"/dev/null", b"dev/null"];
         let GitNames::Plain(names) = self else { return None };
@@ -302,10 +309,13 @@ impl GitNames {
             GitNames::Plain(names) => names,
         };
         let before = |new: usize| names.len().checked_sub(new + 1);
+        // Where the blank between the two names can be. The ranges are short, so that long lines of blanks take linear
+        // time.
         let (from, to) = match (known, to) {
             ((Some(old), _), _) => (Some(old.len()), Some(old.len())),
             ((_, Some(new)), _) => (before(new.len()), before(new.len())),
             (_, Some(to)) => (before(to.len() + LONGEST_PREFIX).or(Some(0)), before(to.len())),
+            // Both names end alike, so the blank is near the middle: their prefixes differ by at most `LONGEST_PREFIX`.
             _ => (Some((names.len() / 2).saturating_sub(LONGEST_PREFIX / 2)), Some((names.len() + LONGEST_PREFIX) / 2)),
         };
         let (Some(from), Some(to)) = (from, to) else { return Vec::new() };

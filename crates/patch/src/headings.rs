@@ -4,7 +4,7 @@ use super::find::{Occurrences, WorkLimit, choose};
 use super::text::Text;
 use memchr::memmem;
 
-/// The cost of a line that contains a heading.
+/// The cost of each occurrence of a heading, in the units of [`WorkLimit`].
 const STEPS_A_HIT: usize = 32;
 
 /// Returns the lines of the innermost heading, sorted. Each heading is searched below the one before it.
@@ -22,13 +22,15 @@ pub(super) fn sections(text: &Text<'_>, headings: &[&str], work: &mut WorkLimit)
 
 /// Returns the first place below each of the places above.
 fn below(here: &[usize], above: &[usize]) -> Vec<usize> {
+    // For two nested headings, only the first inner one below each outer one counts.
     let firsts = above.iter().filter_map(|line| here.get(here.partition_point(|at| at <= line)).copied());
     let mut found: Vec<usize> = firsts.collect();
     found.dedup();
     found
 }
 
-/// Returns the lines equal to the heading; otherwise those that begin with it; otherwise those that contain it.
+/// Returns the lines equal to the heading. If no line is, returns those that begin with it, or else those that contain
+/// it.
 fn lines_of(text: &Text<'_>, heading: &str, work: &mut WorkLimit) -> Vec<usize> {
     let heading = heading.trim().as_bytes();
     let all = text.range(0, text.len());
@@ -56,6 +58,7 @@ fn lines_of(text: &Text<'_>, heading: &str, work: &mut WorkLimit) -> Vec<usize> 
 
 /// Chooses among the places of a hunk by its headings. `Err` is the first section, if the only place is above it.
 pub(super) fn narrow(all: &[usize], sections: &[usize]) -> Result<Occurrences, usize> {
+    // A heading that does not occur is only a hint: a body that occurs once still has its place.
     let Some(first) = sections.first() else { return Ok(choose(all, None)) };
     let ends = sections.iter().skip(1).copied().chain([usize::MAX]);
     let in_section = |(from, to): (&usize, usize)| {

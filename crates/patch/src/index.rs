@@ -22,7 +22,7 @@ impl<'a> Index<'a> {
     pub(super) fn new(pass: Pass, text: &Text<'a>, lines: impl Iterator<Item = &'a [u8]>) -> Index<'a> {
         let mut numbers = HashMap::new();
         for line in lines {
-            // There are fewer lines than bytes, and fewer than 4 G bytes.
+            // A text has fewer lines than bytes, and fewer than 4 G bytes.
             let next = numbers.len() as u32 + 1;
             numbers.entry(pass.key(line)).or_insert(next);
         }
@@ -54,6 +54,7 @@ impl<'a> Index<'a> {
 
 /// Sorts the places by number with a counting sort, without those of number 0.
 fn places(file: &[u32], numbers: usize) -> (Vec<u32>, Vec<u32>) {
+    // First the size of each group, then its start, then its places, in two passes over the file.
     let mut starts = vec![0_u32; numbers + 1];
     for number in file.iter().filter(|number| **number > 0) {
         starts[*number as usize + 1] += 1;

@@ -147,12 +147,14 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
             ),
         ));
     }
+    // A byte order mark would hide the first line of the patch.
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
     }
     begin::straighten(&mut lines);
+    // The specific forms come first: the lines of a block or between marks can look like a unified diff.
     let mut patch = if search_replace::begins(&lines) {
         search_replace::read(&lines)?
     } else if begin::begins(&lines) {
@@ -170,7 +172,7 @@ fn parse_anywhere<'t>(text: &'t str, base: &Base) -> Result<Patch<'t>, Problem> 
         ));
     }
     patch.base = base.clone();
-    // Prefixes are recognised in the original names, so joining comes last.
+    // Prefixes are recognised in the names as written, so the folder is joined last.
     for file in &mut patch.files {
         for name in [&mut file.old, &mut file.new] {
             name.path = base.join(&name.path);
@@ -205,11 +207,13 @@ pub fn names(text: &str, base: &Base) -> Names {
     let named = |patch: Patch<'_>| -> Vec<String> {
         patch.files.into_iter().flat_map(|file| [file.old, file.new]).flat_map(both).flatten().collect()
     };
+    // `plan_text` may use any of these readings, so the rules must see the names of all.
     let mut readings: Vec<Vec<String>> = parse_anywhere(text, base).map(named).into_iter().collect();
     let undone = forms::undone(text).chain(forms::unescaped(text));
     readings.extend(undone.filter_map(|text| parse_anywhere(&text, base).map(named).ok()));
     let read = !readings.is_empty();
     let loose = || grammar::loose_names(text).iter().map(|name| base.join(name)).collect();
+    // An unreadable patch is never applied. Its names are for the rules and for the refusal.
     let all = if read { readings.concat() } else { loose() };
     let mut names: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -234,8 +238,8 @@ pub struct Placed {
     /// How it matched: 0 exactly, 1 ignoring blanks at line ends, 2 ignoring also those at the beginnings, 3 with
     /// typographic quotes, dashes and blanks treated as those of a keyboard.
     pub fuzz: u8,
-    /// The line of its first old line in the original text, from 1. For a hunk that only adds, the line before which it
-    /// adds.
+    /// The line of the hunk's first old line in the original text, from 1. For a hunk that only adds, the line before
+    /// which the new lines go.
     pub line: usize,
     /// The distance from the line that the patch states; `None` if it states none.
     pub distance: Option<i64>,
@@ -256,7 +260,7 @@ pub fn apply(hunks: &[Hunk<'_>], text: &[u8]) -> Result<Applied, Vec<Miss>> {
         Err(misses) if text.ends_with(b"\n") => misses,
         other => return other,
     };
-    // A model that split the file at its line feeds sees an empty line after the last one.
+    // Second attempt: a model that split the file at its line feeds sees an empty line after the last one.
     let mut shorter = hunks.to_vec();
     let mut all_fixed = true;
     for miss in &misses {
@@ -277,6 +281,7 @@ fn remove_line_after_end(hunk: &mut Hunk<'_>) -> bool {
         Some(at).filter(|at| hunk.lines[*at].text.is_empty() && !hunk.lines[*at].unended)
     };
     let (Some(old), Some(new)) = (is_last(Sign::Remove), is_last(Sign::Add)) else { return false };
+    // The larger index first, so that the smaller one stays valid.
     hunk.lines.remove(old.max(new));
     if old != new {
         hunk.lines.remove(old.min(new));

@@ -125,6 +125,7 @@ pub fn edit_lines(text: &[u8], edits: &[LineEdit<'_>]) -> Result<Vec<u8>, LinePr
     }
     let mut cuts =
         edits.iter().enumerate().map(|(at, edit)| cut(at + 1, edit, &text)).collect::<Result<Vec<_>, _>>()?;
+    // All numbers refer to the original text, so edits may be in any order.
     cuts.sort_by_key(|cut| (cut.from, cut.to, cut.number));
     refuse_overlaps(&cuts)?;
     Ok(build(&text, &cuts))
@@ -150,7 +151,7 @@ fn cut<'a>(number: usize, edit: &LineEdit<'a>, text: &Text<'_>) -> Result<Cut<'a
     if end > lines || start - 1 > lines {
         return Err(LineProblem::Beyond { edit: number, start, end, lines });
     }
-    // Both are at most the number of lines, which is in memory.
+    // Both are at most the number of lines, so they fit into a `usize`.
     Ok(Cut { number, from: (start - 1) as usize, to: end as usize, replacement })
 }
 
@@ -181,6 +182,7 @@ fn build(text: &Text<'_>, cuts: &[Cut<'_>]) -> Vec<u8> {
             // Each line gets the line end of the one it replaces, or else of the one it follows.
             let near = (cut.from + number).min(cut.to.saturating_sub(1));
             end_line(&mut out, mark, text.end_near(near));
+            // The byte order mark of the file is there already, so that of the replacement is dropped.
             let line = if out.len() == mark && mark > 0 { text::strip_mark(line) } else { line.as_bytes() };
             out.extend_from_slice(line);
             out.extend_from_slice(text.end_near(near));
@@ -233,6 +235,7 @@ fn finish(mut out: Vec<u8>, mark: usize, text: &Text<'_>, last_end: usize) -> Ve
 
 /// Returns whether the line end at the end of the text can be removed without removing the line.
 fn has_open_end(out: &[u8]) -> bool {
+    // Without its line end, an empty last line would not be a line.
     let Some(line) = out.strip_suffix(b"\n") else { return false };
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     !line.is_empty() && !line.ends_with(b"\n")

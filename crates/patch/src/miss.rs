@@ -7,7 +7,7 @@ use toolfence_protocol::invisible::{self, Invisible};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Text, text};
 
-/// Candidate lines listed in a message; the number of the others follows.
+/// Maximum number of candidate lines listed in a message. The number of the others follows.
 const MOST_NAMED: usize = 20;
 
 /// Maximum number of characters of a line that a message shows.
@@ -260,6 +260,7 @@ pub(super) fn visible(line: &[u8]) -> String {
             ' ' if !inner.contains(&at) => shown.push('·'),
             '\t' => shown.push('→'),
             '\r' => shown.push('␍'),
+            // The model must see why two lines that look the same differ.
             c if c.is_control() || (c.is_whitespace() && c != ' ') || is_hidden(c) => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
@@ -284,7 +285,7 @@ fn inner_length(inside: &str, before: usize, whole: usize) -> usize {
     if before == whole { 0 } else { inside.len() }
 }
 
-/// Returns whether a character is invisible or changes the direction of text. The selectors of emoji are not.
+/// Returns whether a character is invisible or changes the direction of text. Selectors of emoji do not count.
 pub(super) fn is_hidden(c: char) -> bool {
     invisible::kind(c).is_some_and(|kind| kind != Invisible::Selector)
 }

@@ -25,7 +25,7 @@ pub struct FilePatch<'a> {
     pub old: Name,
     /// The name after the change; for a deleted file, its name.
     pub new: Name,
-    /// Permissions to set, such as 0o755: only those git knows.
+    /// Permissions to set, such as 0o755.
     pub mode: Option<u32>,
     /// The hunks in the order of the text.
     pub hunks: Vec<Hunk<'a>>,

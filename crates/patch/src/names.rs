@@ -1,5 +1,5 @@
-//! Turns the names in a patch into names of files. It opens no file and does not know the root, so absolute names stay
-//! absolute.
+//! Turns the names in a patch into names of files. This module opens no file and does not know the root, so absolute
+//! names stay absolute.
 //!
 //! Tools put a prefix (`a/`, `b/`) before names. Only both names of a file together show a prefix, never one alone.
 
@@ -103,6 +103,7 @@ impl Evidence {
                 let prefix = |full: &str| full[..full.len() - name.len()].to_owned();
                 add_once(&mut self.prefixes, Prefixes { old: prefix(old), new: prefix(new) });
             }
+            // `x` on both sides shows that names have no prefixes, but `a/x` on both sides does not.
             _ => self.none |= old == new && !starts_like_prefix(old),
         }
     }
@@ -120,9 +121,9 @@ impl Evidence {
         })
     }
 
-    /// Returns the only reading of a name whose other side is `/dev/null`, if other heads of the patch show the
-    /// prefixes.
+    /// Returns the reading of a name whose other side is `/dev/null`, if other heads of the patch show the prefixes.
     fn read_alone(&self, name: &str) -> Option<String> {
+        // At the limit, further prefixes were ignored, so the lists no longer show all of them.
         if [&self.prefixes, &self.certain].iter().any(|all| all.len() == MOST_PREFIXES) {
             return None;
         }
@@ -154,7 +155,7 @@ impl Pair {
             (old, new) => {
                 let written = old.as_deref().or(new.as_deref()).unwrap_or_default();
                 let sure = evidence.read_alone(written);
-                // Even a name without the prefixes of the others may be meant to have one.
+                // A name that has none of the prefixes of the other heads may have a prefix all the same.
                 let doubtful = starts_like_prefix(written) && sure.as_deref().is_none_or(|sure| sure == written);
                 let name = |name: String| sure.clone().map_or_else(|| alone(name), Name::plain);
                 Names { doubtful, old: old.map(name), new: new.map(name) }
@@ -171,6 +172,7 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
     if old == new {
         // `a/x` on both sides: either a folder `a` exists, or the name was written with the wrong prefix.
         let doubtful = starts_like_prefix(&old);
+        // A head without prefixes elsewhere in the patch shows that `a` is a folder.
         let bare = rest(&old).filter(|_| doubtful && !evidence.none).map(str::to_owned);
         let name = Name { path: old, other: bare };
         return Names { doubtful, ..names(name.clone(), name) };
@@ -181,6 +183,7 @@ fn read_pair(old: String, new: String, evidence: &Evidence) -> Names {
         let other = |full: String| Some(full).filter(|full| *full != name && (known || starts_like_prefix(full)));
         return names(Name { other: other(old), path: name.clone() }, Name { other: other(new), path: name.clone() });
     }
+    // Two different files: the prefixes of a tool can be removed, others are folders.
     if known { names(without_prefix(old), without_prefix(new)) } else { names(Name::plain(old), Name::plain(new)) }
 }
 
@@ -195,6 +198,7 @@ pub(super) fn shared_name<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     let name = common_end(old, new)?;
     let depth = |full: &str| full[..full.len() - name.len()].matches('/').count();
     match (depth(old), depth(new)) {
+        // Only one side has a prefix: `a/x` and `x`.
         (1, 0) if starts_like_prefix(old) => Some(name),
         (0, 1) if starts_like_prefix(new) => Some(name),
         (one, other) => (one == other && (one < 2 || !is_known(old, new))).then_some(name),
@@ -205,6 +209,7 @@ pub(super) fn shared_name<'n>(old: &'n str, new: &str) -> Option<&'n str> {
 fn common_end<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     let same = old.bytes().rev().zip(new.bytes().rev()).take_while(|(one, other)| one == other).count();
     let begins = |name: &str, length: usize| length == name.len() || name.as_bytes()[name.len() - length - 1] == b'/';
+    // The equal bytes may begin within a part (`xa/f`, `ya/f`), so parts are cut off until both names begin one there.
     let cut = |length: usize| {
         let starts = old.as_bytes()[old.len() - length..].iter().position(|byte| *byte == b'/')?;
         Some(length - starts - 1)
@@ -258,11 +263,13 @@ fn cleaned(text: &str) -> Result<String, Text> {
     if text.len() > LONGEST || text.contains('\0') {
         return Err(text!("the name of a file is too long or has a NUL byte."));
     }
+    // These are absolute paths on Windows, or paths below the home folder in a shell.
     let drive = matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     if text.starts_with('\\') || drive || text == "~" || text.starts_with("~/") {
         return Err(text!("{name} is no path of a file below the root.", name = format!("{text:?}")));
     }
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    // A backslash may be meant as a slash: see `with_slashes` in `forms.rs`.
     if parts.iter().any(|part| *part == ".." || part.split('\\').any(|piece| piece == "..")) {
         return Err(text!("{name} leads upwards by \"..\".", name = format!("{text:?}")));
     }
@@ -290,7 +297,7 @@ pub(super) fn starts_like_prefix(name: &str) -> bool {
     (name.starts_with("a/") || name.starts_with("b/")) && name.len() > 2
 }
 
-/// Returns whether both can be the same file: one may be absolute.
+/// Returns whether both can name the same file. An absolute name can be the same as a relative one at its end.
 pub(super) fn may_be_same(one: &Name, other: &Name) -> bool {
     let ends = |long: &str, short: &str| {
         long == short || is_absolute(long) && long.strip_suffix(short).is_some_and(|head| head.ends_with('/'))

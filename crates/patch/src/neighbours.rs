@@ -25,8 +25,10 @@ pub fn restated_neighbours(text: &[u8], edits: &[LineEdit<'_>]) -> Vec<u64> {
         let line = |at: usize| text.line(at).strip_suffix(b"\r").unwrap_or(text.line(at));
         let removed: Vec<&[u8]> = (from..to).map(line).collect();
         let most = added.len().min(MOST_LINES);
+        // The longest repetition first: it includes the shorter ones.
         let above = (1..=most.min(from)).rev().find(|count| {
             let lines: Vec<&[u8]> = (from - count..from).map(line).collect();
+            // If the removed lines repeat the neighbours too, the file had the repetition before.
             added.starts_with(&lines) && !removed.starts_with(&lines) && has_content(&lines)
         });
         let below = (1..=most.min(text.len() - to)).rev().find(|count| {

@@ -20,7 +20,7 @@ pub(super) enum Pass {
 impl Pass {
     pub(super) const ALL: [Pass; 5] = [Pass::Exact, Pass::Ends, Pass::Trailing, Pass::Surrounding, Pass::Typographic];
 
-    /// Returns the number of the pass for users.
+    /// Returns the number of the pass as reported to users.
     pub(super) fn fuzz(self) -> u8 {
         match self {
             Pass::Exact | Pass::Ends => 0,

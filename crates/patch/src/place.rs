@@ -15,7 +15,7 @@ use super::pass::Pass;
 use super::text::{self, Text};
 use std::collections::BTreeMap;
 
-/// The steps allowed for all hunks of a file together, which take some seconds.
+/// The steps allowed for all hunks of a file together. They take some seconds.
 const MOST_WORK: u64 = 1 << 31;
 
 /// Maximum number of failures to report.
@@ -71,6 +71,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             // A patch without carriage returns does not show which lines of the file have one.
             Pass::Exact => shown || !in_file,
             Pass::Ends => shown || in_file,
+            // Without other characters than ASCII, this pass compares like the one before.
             Pass::Typographic => !ascii,
             _ => true,
         };
@@ -87,7 +88,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn place_hunk(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
-        // Added lines would get line feeds, which no line of the file has.
+        // The added lines would get line feeds, which the file does not have.
         if self.lone_returns {
             return Err(Why::LoneReturns);
         }
@@ -95,6 +96,8 @@ impl<'p, 'a> Placer<'p, 'a> {
             return self.place_insertion(hunk);
         }
         let near = self.expected(hunk);
+        // From the strictest pass to the loosest. The first that matches decides, and a looser one never breaks its
+        // tie.
         for pass in self.passes.clone().into_iter().filter(|pass| distinguishes_sides(*pass, hunk)) {
             match self.find(pass, hunk, near)? {
                 Occurrences::At(at) => {
@@ -110,7 +113,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn find(&mut self, pass: Pass, hunk: &Hunk<'a>, near: Option<usize>) -> Result<Occurrences, Why> {
-        // Most patches are right, and then no search is necessary.
+        // The numbers of most patches are right, and then no search is necessary.
         if let Some(at) = near.filter(|at| !is_anchored(hunk) && self.matches_at(pass, hunk.old(), *at)) {
             return Ok(Occurrences::At(at));
         }
@@ -124,6 +127,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             return Ok(find::nearest(index, &old, near, &mut self.work));
         }
         let all = find::everywhere(index, &old, &mut self.work);
+        // A heading can be frequent, so it is searched only if there is a place to choose.
         let sections =
             if all.is_empty() { Vec::new() } else { headings::sections(self.text, &hunk.headings, &mut self.work) };
         if self.work.is_spent() {
@@ -140,6 +144,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     fn check_end(&self, pass: Pass, hunk: &Hunk<'a>, at: usize, near: Option<usize>) -> Result<(), Why> {
         let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.sign == Sign::Context);
         let end = self.text.len().saturating_sub(hunk.old().count());
+        // A diff gives context on both sides, except at the end of the file.
         let open = is_context(hunk.lines.first()) && !is_context(hunk.lines.last());
         if !open || at >= end || hunk.stated.is_none() {
             return Ok(());
@@ -155,11 +160,12 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn accept(&mut self, hunk: &Hunk<'a>, place: Place) -> Result<Place, Why> {
+        // A model may send the patch twice, and lines that are only added would then fit again.
         if self.is_there_already(hunk, place.at) {
             return Err(Why::AlreadyApplied { line: place.at + 1 });
         }
         if let Some(stated) = hunk.stated.filter(|stated| *stated > 0) {
-            // Both are below 2^33.
+            // No overflow: a stated line is below 2^32, and a file has less than 4 GB.
             self.offsets.insert(stated, place.at as i64 + 1 - stated as i64);
         }
         Ok(place)
@@ -167,6 +173,7 @@ impl<'p, 'a> Placer<'p, 'a> {
 
     /// Returns the line, from 0, where a hunk should be by its number, corrected by the offset of the hunk before it.
     fn expected(&self, hunk: &Hunk<'_>) -> Option<usize> {
+        // A last line without a line feed can only be at the end.
         if hunk.old().next_back().is_some_and(|line| line.unended) {
             return Some(self.text.len().saturating_sub(hunk.old().count()));
         }
@@ -201,8 +208,8 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Returns whether lines that the hunk adds at its edges are already there. Lines with little content, such as `}`,
-    /// may repeat.
+    /// Returns whether the lines that a hunk adds at one of its edges are already next to it in the file. Lines without
+    /// a letter or digit, such as `}`, may repeat.
     fn is_there_already(&self, hunk: &Hunk<'a>, at: usize) -> bool {
         let added = |line: &&Line<'_>| line.sign == Sign::Add;
         let first = hunk.lines.iter().take_while(added).count();
@@ -238,6 +245,7 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     fn explain_miss(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Why {
+        // The most useful causes come first: already applied, not at the end, not UTF-8, then the closest place.
         if let Some(at) = self.find_applied(hunk, near) {
             return Why::AlreadyApplied { line: at + 1 };
         }
@@ -258,7 +266,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    /// Returns the line where the new lines already are.
+    /// Returns the line where the new lines of the hunk already begin.
     fn find_applied(&mut self, hunk: &Hunk<'a>, near: Option<usize>) -> Option<usize> {
         let pass = *self.passes.iter().rfind(|pass| **pass <= Pass::Ends)?;
         let new = self.numbers(pass, hunk.new_lines());
@@ -286,7 +294,8 @@ fn index<'i, 'a>(
     })
 }
 
-/// Returns whether a hunk must be at the end of the file: it says so, or it adds or removes the last line feed.
+/// Returns whether a hunk must be at the end of the file: a mark requires it, or the hunk adds or removes the last line
+/// feed.
 fn is_anchored(hunk: &Hunk<'_>) -> bool {
     hunk.at_end || changes_end(hunk)
 }

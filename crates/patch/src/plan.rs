@@ -146,6 +146,8 @@ pub fn plan_text<S: Source>(
     let mut cache = Cache { source, files: BTreeMap::new() };
     let patch = parse_below(text, base, &relative);
     let strict = patch.clone().map_err(Failure::Unreadable).and_then(|patch| plan_from(&patch, &mut cache));
+    // A text that can be read and refused for another reason, such as two places, means what it says: no other form
+    // helps.
     match &strict {
         Err(Failure::Unreadable(_)) => {}
         Err(Failure::Refused(all)) if all.iter().all(|refusal| is_elsewhere(&refusal.reason)) => {}
@@ -153,6 +155,7 @@ pub fn plan_text<S: Source>(
     }
     let mut found: Option<Plan> = None;
     let patch = patch.ok();
+    // Line numbers are removed after parsing, because they follow the sign of each line.
     let numbers = patch.as_ref().and_then(forms::without_line_numbers);
     let mut plans: Vec<Plan> = numbers.and_then(|patch| plan_from(&patch, &mut cache).ok()).into_iter().collect();
     for text in forms::undone(text) {
@@ -164,6 +167,7 @@ pub fn plan_text<S: Source>(
         plans.extend(patch.and_then(|patch| plan_unescaped(&written, &patch, &mut cache)));
     }
     for plan in plans {
+        // Two forms with different results make the text ambiguous, so the refusal of the original text is returned.
         if found.as_ref().is_some_and(|found| found.changes != plan.changes) {
             return strict;
         }
@@ -179,6 +183,7 @@ fn plan_unescaped<S: Source>(written: &Patch<'_>, patch: &Patch<'_>, source: &mu
     let has_same_hunks = |(one, other): (&FilePatch<'_>, &FilePatch<'_>)| one.hunks.len() == other.hunks.len();
     let is_same =
         written.files.len() == patch.files.len() && written.files.iter().zip(&patch.files).all(has_same_hunks);
+    // In a loose match, an entity could be content of the file.
     let is_exact = plan.files.iter().flat_map(|file| &file.hunks).all(|hunk| hunk.fuzz == 0);
     if !is_same || !is_exact {
         return None;
@@ -192,7 +197,8 @@ fn plan_unescaped<S: Source>(written: &Patch<'_>, patch: &Patch<'_>, source: &mu
     Some(plan)
 }
 
-/// Returns whether a part of a patch names a file or lines that do not exist.
+/// Returns whether a refusal is about a file or lines that do not exist. Only these can result from another form of the
+/// text: other causes are certain.
 fn is_elsewhere(reason: &Reason) -> bool {
     match reason {
         Reason::Missing | Reason::OtherContent => true,
@@ -209,6 +215,7 @@ struct Cache<'s, S> {
 
 impl<S: Source> Cache<'_, S> {
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>, S::Error> {
+        // All readings of a text must see the same content, and a host reads each file once.
         if let Some(content) = self.files.get(path) {
             return Ok(content.clone());
         }
@@ -221,6 +228,7 @@ impl<S: Source> Cache<'_, S> {
 fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<Plan, Failure<S::Error>> {
     let mut planner =
         Planner { source, base: &patch.base, files: BTreeMap::new(), readings: Readings::Path, freed: HashSet::new() };
+    // Decided once for all files: a patch does not mix names with and without prefixes.
     planner.readings = readings(patch, |path| planner.read(path).map(|there| there.is_some()))?;
     if let Readings::Both(at) = planner.readings {
         let file = &patch.files[at];
@@ -229,6 +237,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
     }
     // A file that is renamed twice does not free its name for another file.
     let (chosen, mut names) = (planner.readings, HashSet::new());
+    // Collected before any file is planned, because two files may change their names with each other.
     for file in patch.files.iter().filter(|file| file.kind == Kind::Rename) {
         let name = chosen.name(&file.old);
         if names.insert(name) {
@@ -241,6 +250,7 @@ fn plan_from<S: Source>(patch: &Patch<'_>, source: &mut Cache<'_, S>) -> Result<
     for file in &patch.files {
         match planner.plan_file(file) {
             Ok(one) => done.push(one),
+            // The other files are planned too, so that the model gets every refusal at once.
             Err(Failure::Refused(mut why)) => refused.append(&mut why),
             Err(failure) => return Err(failure),
         }
@@ -268,7 +278,7 @@ struct PathState {
     now: Option<Vec<u8>>,
     mode: Option<u32>,
     like: Option<String>,
-    /// Whether another file got this name while the file that had it before is renamed below.
+    /// Whether another file got this name, and the file that had it before is renamed later in the patch.
     is_replaced: bool,
 }
 
@@ -319,7 +329,7 @@ impl<S: Source> Planner<'_, '_, S> {
         self.read(path)?.cloned().ok_or_else(|| refused(file, path, Reason::Missing))
     }
 
-    /// Returns the content of a path that has one file: until the old file is renamed, a replaced path has two.
+    /// Returns the content of a path, and refuses a replaced one: it has two contents until its old file is renamed.
     fn only_content(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<u8>, Failure<S::Error>> {
         if self.files.get(path).is_some_and(|state| state.is_replaced) {
             return Err(refused(file, path, Reason::Replaced));
@@ -327,8 +337,8 @@ impl<S: Source> Planner<'_, '_, S> {
         self.content(file, path)
     }
 
-    /// Returns whether the hunk has `-0,0` and the file does not exist: then the patch creates it, whatever name
-    /// follows `---`.
+    /// Returns whether the patch creates the file, whatever name follows `---`: the file does not exist, and the only
+    /// hunk has `-0,0`.
     fn is_new(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         let adds = |hunk: &Hunk<'_>| hunk.stated == Some(0) && hunk.lines.iter().all(|line| line.sign == Sign::Add);
         Ok(self.read(path)?.is_none() && matches!(file.hunks.as_slice(), [only] if adds(only)))
@@ -336,6 +346,7 @@ impl<S: Source> Planner<'_, '_, S> {
 
     fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
         let written = self.base.strip(path);
+        // Otherwise `b/src/new` would create a folder `b` if it was meant with a prefix.
         if file.may_have_prefix(path, written) {
             let folder = self.base.join(&written[..1]);
             if !self.source.source.has_folder(&folder) {
@@ -344,6 +355,7 @@ impl<S: Source> Planner<'_, '_, S> {
         }
         let done = apply(&file.hunks, b"").map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
         if !self.is_free(file, path)? {
+            // A model that sends a patch twice must read that nothing is left to do.
             let there = self.read(path)?;
             let reason = if there == Some(&done.text) { Reason::ExistsAlready } else { Reason::Exists };
             return Err(refused(file, path, reason));
@@ -358,6 +370,7 @@ impl<S: Source> Planner<'_, '_, S> {
         if !file.unseen {
             let other = |_| refused(file, path, Reason::OtherContent);
             let done = apply(&file.hunks, &content).map_err(other)?;
+            // A byte order mark belongs to the file and not to its lines, so it remains when all lines are removed.
             if !done.text.is_empty() && done.text != "\u{FEFF}".as_bytes() {
                 return Err(refused(file, path, Reason::OtherContent));
             }
@@ -381,7 +394,7 @@ impl<S: Source> Planner<'_, '_, S> {
         self.read(old)?;
         let state = self.files.get(old).cloned().unwrap_or_default();
         let (content, mode, like) = match (file.kind, state.before) {
-            // Git copies the file as it was before the patch, whatever the patch does to it above.
+            // Git copies the file as it was before the patch, whatever an earlier part of the patch did to it.
             (Kind::Copy, Some(before)) => (before, None, None),
             (_, Some(before)) if state.is_replaced => (before, None, None),
             _ => (self.content(file, old)?, state.mode, state.like),
@@ -392,6 +405,7 @@ impl<S: Source> Planner<'_, '_, S> {
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, old, Reason::Hunks(misses)))?;
         let like = like.unwrap_or_else(|| old.to_owned());
         self.set_state(new, Some(done.text), file.mode.or(mode), Some(like));
+        // From here on, `is_free` must not count on this rename.
         self.freed.remove(old);
         if file.kind == Kind::Rename {
             if state.is_replaced {
@@ -403,14 +417,15 @@ impl<S: Source> Planner<'_, '_, S> {
         Ok(done.hunks)
     }
 
-    /// Returns whether a file can be created here. An existing file may be renamed below.
+    /// Returns whether a file can be created here. An existing file does not prevent that if the patch renames it
+    /// later.
     fn is_free(&mut self, file: &FilePatch<'_>, path: &str) -> Result<bool, Failure<S::Error>> {
         if self.read(path)?.is_none() {
             return Ok(true);
         }
         let is_freed = self.freed.remove(path);
         let state = self.files.entry(path.to_owned()).or_default();
-        // The renaming below takes the file as it was before the patch.
+        // The later rename takes the file as it was before the patch, so a change made to it until then would be lost.
         if is_freed && (state.now != state.before || state.mode.is_some()) {
             return Err(refused(file, path, Reason::Replaced));
         }
@@ -468,7 +483,7 @@ impl Refusal {
                 other = format!("{other:?}")
             ),
             Reason::UnknownPrefix { written, folder } => {
-                // The model repeats the patch, whose names are relative to its folder.
+                // The model will send the patch again, so the message has the names as the patch writes them.
                 let (_, bare) = written.split_once('/').unwrap_or_default();
                 text!(
                     "{path} starts like a prefix, but the patch does not show that names have one, and there is no \

@@ -4,8 +4,8 @@ use super::model::{FilePatch, Hunk, Kind, Patch, Sign};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Patch<'_> {
-    /// Prints the patch as git does. Of several headings only the innermost is printed; that a hunk must be at the end
-    /// of the file is not.
+    /// Prints the patch as git does. It prints only the innermost of several headings, and not that a hunk must be at
+    /// the end of the file.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         self.files.iter().try_for_each(|file| print_file_head(file, out).and_then(|()| print_hunks(file, out)))
     }
@@ -13,7 +13,7 @@ impl Display for Patch<'_> {
 
 fn print_file_head(file: &FilePatch<'_>, out: &mut Formatter<'_>) -> fmt::Result {
     let (old, new) = (quoted("a/", &file.old.path), quoted("b/", &file.new.path));
-    // Git has no head for a file that is changed and has two names.
+    // Below `diff --git`, two names need `rename` or `copy` lines, which do not describe this change.
     if file.kind != Kind::Modify || file.old.path == file.new.path {
         writeln!(out, "diff --git {old} {new}")?;
     }
@@ -49,9 +49,11 @@ fn print_hunk(hunk: &Hunk<'_>, moved: &mut i64, out: &mut Formatter<'_>) -> fmt:
     let (old, new) = (hunk.old().count(), hunk.new_lines().count());
     match hunk.stated.and_then(|line| i64::try_from(line).ok()) {
         Some(line) => {
+            // For a side without lines, a diff states the line before: POSIX, `diff -u`.
             let first = line + *moved + i64::from(old == 0) - i64::from(new == 0);
             write!(out, "@@ -{line},{old} +{},{new} @@", first.max(0))?;
         }
+        // The parser reads a missing number as no hint.
         None => write!(out, "@@ -,{old} +,{new} @@")?,
     }
     *moved += new as i64 - old as i64;

@@ -1,5 +1,5 @@
-//! Skips prose around the changes of a patch, and refuses a line of a change in it: it would be lost silently, or the
-//! hunk after it would be applied to another file.
+//! Skips prose around the changes of a patch, and refuses lines of a change in it. Such a line would be lost silently,
+//! or the hunk after it would be applied to another file.
 
 use super::grammar::{self, Mark, Written};
 use super::head::GIT;
@@ -29,6 +29,8 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position)
     let mut at = from;
     while at < to {
         if position == Position::Apart && unified::is_pair(lines, at) {
+            // A pair of names without a hunk loses nothing, unless one side is `/dev/null`: then a file would be
+            // created or deleted.
             let keeps =
                 lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), Written::File(_)));
             if !keeps || last.is_some_and(|last| last > at + 1) {
@@ -46,6 +48,7 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position)
 
 /// Refuses a line of prose that belongs to a change. The line must not be the first of a pair of names.
 pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Result<(), Problem> {
+    // Directly after a hunk, one line that adds or removes is suspicious. In other prose only a pair of them is.
     let message = of_change(lines, at).or_else(|| {
         let stray = match position {
             Position::InHunk => is_stray(lines, at),
@@ -61,7 +64,7 @@ pub(super) fn refuse_line(lines: &[&str], at: usize, position: Position) -> Resu
 /// Refuses the new name of another file, or a mark with a sign, among the lines of a body whose counts do not confirm
 /// it. As a line of the body it would be added, and the hunk after it would be applied to this file.
 pub(super) fn refuse_names(lines: &[&str], from: usize, to: usize) -> Result<(), Problem> {
-    // The removed line before it must occur in the file, so the pair is no head.
+    // A removed line that begins with `-- ` must occur in the file, so a pair with it is no head.
     let follows_old_name = |at: usize| at > from && lines[at - 1].starts_with("--- ");
     let begins_other = |at: &usize| {
         let line = lines[*at];
@@ -94,6 +97,7 @@ fn begins_file(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     let is_rule = line.trim_end().bytes().all(|byte| byte == b'*');
     let is_mark = |c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '/' | '_' | '"');
+    // A rule or a decorated title is no name: `--- ---`, `*****`.
     let half = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "));
     if line.starts_with("***") && !is_rule || half.is_some_and(|name| !name.starts_with(is_mark)) {
         return true;
@@ -143,8 +147,8 @@ fn of_change(lines: &[&str], at: usize) -> Option<Text> {
     None
 }
 
-/// Returns `true` for one of the two lines that name a file without the other one. A name in prose has more words after
-/// it, and a line between paragraphs may begin like the name of the old side.
+/// Returns `true` for one of the two lines that name a file, if the other one is missing. In prose, more words follow
+/// such a name, and a rule between paragraphs may begin like the name of the old side.
 fn is_name(line: &str, next: &str) -> bool {
     let text = match (line.strip_prefix("+++ "), line.strip_prefix("--- ")) {
         (Some(text), _) => text,
@@ -169,16 +173,16 @@ fn is_stray(lines: &[&str], at: usize) -> bool {
         return true;
     }
     match line.as_bytes() {
-        // `- item`
+        // An item of a list is no change: `- item`.
         [_, b' ', third, ..] => *third == b' ',
-        // `--option`, but not `-- a comment`
+        // An option is no change, but a removed comment is one: `--option`, `-- a comment`.
         [_, second, third, ..] if *second == sign => *third == b' ',
         _ => true,
     }
 }
 
-/// Returns `true` if a line is removed and one added below it, without a blank after the signs. A single one may be an
-/// option, an error's name or a number: `-EINVAL`, `+5%`.
+/// Returns `true` if a line is removed and one is added below it, without a blank after the signs. A single such line
+/// may be an option, the name of an error or a number: `-EINVAL`, `+5%`.
 fn is_replacement(lines: &[&str], at: usize) -> bool {
     let changes = |line: &str, wanted: u8| match line.as_bytes() {
         [first, second, ..] => sign(line).is_some() && *first == wanted && *second != wanted && *second != b' ',

@@ -49,9 +49,9 @@ impl<'a> Block<'a> {
         self.above.as_ref().is_some_and(below_opener) || self.below.as_ref().is_some_and(above_closer)
     }
 
-    /// Returns whether the added lines kept the indentation that all old lines have lost, which is `depth` in the file:
-    /// the first is as deep as the old ones, none is shallower, and shifted they would be deeper than a line that ends
-    /// a statement or an item, after which no line can be deeper.
+    /// Returns whether the added lines kept the indentation `depth` of the file, which all old lines have lost. The
+    /// first must be as deep as the old ones in the file, and none may be shallower. The line above must end a
+    /// statement or an item: after such a line none can be deeper, as the shifted lines would be.
     fn keeps(&self, depth: &[u8]) -> bool {
         let Some(first) = self.added.first() else { return true };
         let Some((above, ..)) = self.above else { return false };
@@ -61,13 +61,14 @@ impl<'a> Block<'a> {
         let is_open = count(b"([{") > count(b")]}");
         let goes_on = match above.last() {
             Some(b';' | b',') => starts_with(begins, b")]}"),
-            // `.map()`, `else`, `&& x`: the line must not be able to continue an expression.
+            // A first line such as `.map()` or `&& x` continues the expression above and may be deeper.
             Some(b'}') => starts_with(begins, b")]}.?:&|=+-*/,<>"),
             _ => return false,
         };
-        // The items of such a list may contain deeper lines.
+        // An item of a list of text may contain deeper lines.
         let is_list = starts_with(above, b"-*+") || above.first().is_some_and(u8::is_ascii_digit);
-        // If a removed line is added again with other blanks, the patch corrects its indentation.
+        // If a removed line is added again with other blanks, the patch corrects its indentation. That is no evidence
+        // for others.
         let removed: BTreeSet<&[u8]> = self.removed.iter().map(|(patch, ..)| patch.trim_ascii()).collect();
         let corrects = self.added.iter().any(|line| removed.contains(line.trim_ascii()));
         indent(first) == depth
@@ -87,9 +88,11 @@ pub(super) fn decide(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, 
     if old.iter().any(|(patch, file, _)| is_blind(patch) || is_blind(file)) {
         return all(hunk.blind());
     }
+    // Tabs for spaces change the depth of no line, so the added ones are converted too.
     if shift.is_of_units() {
         return all(IndentReading::Shifted);
     }
+    // The pass was loose because of something else, such as quotes; the indentation was right.
     if old.iter().all(|(patch, file, _)| indent(patch) == indent(file)) {
         return all(IndentReading::Written);
     }
@@ -105,7 +108,8 @@ pub(super) fn decide(old: &[Pair<'_>], blocks: &[Block<'_>], shift: &Shift<'_>, 
     blocks.iter().map(|block| hunk.single(block, shift)).collect()
 }
 
-/// Returns whether the first added line replaces one with the same indentation, in the patch and in the file.
+/// Returns whether the removed lines have the same indentation in the patch and in the file, and the first added line
+/// has it too.
 fn is_exact(block: &Block<'_>) -> bool {
     let exact = |(patch, file, _): &Pair<'_>| indent(patch) == indent(file);
     let same = block.anchors().is_some_and(|(own, mut pairs)| pairs.next().is_some_and(|(_, file)| file == own));
@@ -123,7 +127,8 @@ impl<'a> HunkText<'_, 'a> {
         self.old.iter().map(|(patch, file, removed)| (indent(patch), indent(file), *removed))
     }
 
-    /// Lines that are shifted in several ways are evidence only for the lines that replace them.
+    /// Decides for a block of a hunk whose old lines are shifted in several ways. They are evidence only for the lines
+    /// that replace them.
     fn single(&self, block: &Block<'_>, shift: &Shift<'_>) -> IndentReading {
         if is_exact(block) {
             return IndentReading::Written;
@@ -146,7 +151,8 @@ impl<'a> HunkText<'_, 'a> {
         self.pairs().any(|(patch, ..)| patch == own)
     }
 
-    /// Blanks other than spaces and tabs show no indentation: only the lines of the file do.
+    /// Decides for a hunk with blanks other than spaces and tabs. These show no indentation, so only the lines of the
+    /// file count.
     fn blind(&self) -> IndentReading {
         let known = |(patch, file, _): &&Pair<'_>| !is_blind(patch) && !is_blind(file);
         let exact = self.old.iter().filter(known).all(|(patch, file, _)| indent(patch) == indent(file));
@@ -169,12 +175,13 @@ impl<'a> HunkText<'_, 'a> {
         off().all(|(patch, file, _)| one(file, patch)) || off().all(|(patch, file, _)| one(patch, file))
     }
 
-    /// Lines are never shifted by one column. They are as written if the evidence says so: those with a sign have the
-    /// indentation of the file, and none has that of the wrong lines.
+    /// Decides for old lines that are off by one column. Lines are never shifted by one column. They are as written if
+    /// the removed lines have the indentation of the file, and no added line has that of the wrong lines.
     fn off_by_one(&self) -> IndentReading {
         let signed = || self.pairs().filter(|(.., removed)| *removed);
         let forgotten = self.pairs().any(|(patch, file, _)| file.len() > patch.len());
-        // A line at the margin shows nothing if the blank before it was forgotten.
+        // If the blanks that mark context were forgotten, a line at the margin is no evidence: it has no indentation to
+        // lose.
         let telling = |file: &[u8]| !forgotten || !file.is_empty();
         let exact = signed().any(|(_, file, _)| telling(file)) && signed().all(|(patch, file, _)| patch == file);
         let steps = |columns: usize| self.unit > 1 && columns.is_multiple_of(self.unit);
@@ -187,7 +194,7 @@ impl<'a> HunkText<'_, 'a> {
         let (written, shifted) = self.added().fold((exact, false), |(written, shifted), own| {
             (written || (as_file(own) && !as_patch(own)), shifted || (as_patch(own) && !as_file(own)))
         });
-        // Lines at the margin alone are no evidence if others in the patch are one column off the margin.
+        // Added lines at the margin are no evidence if old lines of the patch are off by one column there.
         let sure = exact || self.added().all(|own| !as_patch(own));
         if written && !shifted && sure { IndentReading::Written } else { IndentReading::Doubt }
     }
@@ -200,7 +207,8 @@ impl<'a> HunkText<'_, 'a> {
         self.pairs().any(|(_, file, _)| Some(file) != first) && self.pairs().all(lost)
     }
 
-    /// Lines that kept their indentation have that of the adjacent lines of the file.
+    /// Decides for a block of a hunk whose old lines have lost their indentation. Added lines that kept theirs have
+    /// that of the adjacent lines of the file.
     fn flat(&self, block: &Block<'_>) -> IndentReading {
         let Some((own, mut pairs)) = block.anchors() else { return IndentReading::Written };
         let deep = block.added.iter().any(|line| !indent(line).is_empty());
@@ -210,19 +218,23 @@ impl<'a> HunkText<'_, 'a> {
         if fits && kept && (deep || replaces_margin) { IndentReading::Written } else { IndentReading::Doubt }
     }
 
-    /// If all old lines are shifted in one way, so are the added ones, unless the evidence contradicts.
+    /// Decides for a hunk whose old lines are all shifted in one way. The added ones are too, unless the evidence
+    /// contradicts that.
     fn moved(&self, shift: &Shift<'_>) -> IndentReading {
         let stays = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| image == indent(line));
         if self.blocks.iter().flat_map(|block| &block.added).all(|line| stays(line)) {
             return IndentReading::Written;
         }
-        // If all old lines have the same depth, an indentation of another width looks the same as a shift.
+        // If all old lines have the same depth, steps of another width look like a shift. So the result must have whole
+        // steps.
         let steps = |indent: &[u8]| indent.contains(&b'\t') || indent.len().is_multiple_of(self.unit);
         let whole = |line: &[u8]| shift.apply(line).is_some_and(|(image, _)| steps(&image));
         let mut added = self.blocks.iter().flat_map(|block| &block.added);
         if !shift.is_whole(self.unit) || !added.all(|line| self.in_patch(indent(line)) || whole(line)) {
             return IndentReading::Doubt;
         }
+        // Evidence for either reading: the first added line of a block has the indentation that its neighbour has in
+        // the patch (`along`) or in the file (`as_file`).
         let (mut along, mut as_file) = (false, false);
         for block in self.blocks {
             as_file |= block.is_level_with_its_bracket();

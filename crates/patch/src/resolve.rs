@@ -36,20 +36,23 @@ pub fn readings<E>(patch: &Patch<'_>, mut exists: impl FnMut(&str) -> Result<boo
     for (at, file) in patch.files.iter().enumerate() {
         let is_made = made.contains(file.old.path.as_str());
         made.insert(&file.new.path);
+        // Only files that must exist before the patch can show which reading is meant.
         if file.kind == Kind::Create || is_made || !has_other(file) {
             continue;
         }
+        // Only a modified file can exist under its new name before the patch.
         let names: Vec<&Name> = if file.kind == Kind::Modify { vec![&file.old, &file.new] } else { vec![&file.old] };
         let (mut path, mut other) = (false, false);
         for name in names {
             path = path || exists(&name.path)?;
-            // The other reading matters only if the head is ambiguous or the file does not exist.
+            // The second look is needed only if the head is ambiguous or no file exists under the first reading.
             if let Some(name) = name.other.as_deref().filter(|_| file.doubtful || !path) {
                 other = other || exists(name)?;
             }
         }
         match (path, other) {
             (true, true) => both = both.or(Some(at)),
+            // One file that exists only as written decides for the whole patch.
             (true, false) => return Ok(Readings::Path),
             (false, true) => only_other = true,
             (false, false) => {}

@@ -67,7 +67,9 @@ impl<'a> BlockReader<'_, 'a> {
         let old = self.text_to(Mark::Divider, strip)?;
         let new = self.text_to(Mark::Replace, strip)?;
         let name = names::marked(path, first)?;
+        // aider's form of a new file: a block without old text.
         let kind = if old.is_empty() { Kind::Create } else { Kind::Modify };
+        // Lines that are the same on both sides become context, so that they keep the file's indentation and line ends.
         let is_shared = |pair: &(&&str, &&str)| pair.0 == pair.1;
         let above = old.iter().zip(&new).take_while(is_shared).count();
         let below = old[above..].iter().rev().zip(new[above..].iter().rev()).take_while(is_shared).count();

@@ -1,4 +1,4 @@
-//! Finds how the indentation of a hunk's lines differs from that of the file's, and shifts added lines in the same way.
+//! Finds how the indentation of a hunk's lines differs from the file's, and shifts added lines in the same way.
 //!
 //! If the lines disagree, nothing is shifted: wrongly indented lines may mean something else.
 
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// may get as many spaces for each of its tabs as a line of the file has.
 const MOST_INDENT: usize = 256;
 
-/// The file's indentation for each indentation of the patch; none if the file has several.
+/// How to convert indentations of the patch to those of the file. `images` has the pairs that the old lines show, with
+/// `None` where they disagree; `rule` is for all others.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shift<'a> {
     is_told: bool,
@@ -48,11 +49,11 @@ impl Rule<'_> {
             Rule::Same => Some(own.to_vec()),
             Rule::More(more) => Some([more, own].concat()),
             Rule::Less(less) => own.strip_prefix(less).map(<[u8]>::to_vec),
-            // Lines with tabs already have the file's indentation.
+            // Lines with tabs are already indented like the file.
             Rule::Tabs(_) if own.starts_with(b"\t") => steps(own).map(|_| own.to_vec()),
             Rule::Tabs(width) => {
                 let (tabs, spaces) = (own.len() / width, own.len() % width);
-                // Half of eight may be a whole step of lines that are one step too deep.
+                // With eight spaces to a tab, four may be a step of their own: the line may be one step too deep.
                 let is_whole = all(b' ') && !(width == 8 && spaces == 4);
                 is_whole.then(|| [vec![b'\t'; tabs], vec![b' '; spaces]].concat())
             }
@@ -98,7 +99,7 @@ impl<'a> Shift<'a> {
             let images = pairs.iter().map(|(patch, _)| (*patch, None)).collect();
             return Shift { is_told: true, images, rule: Rule::None };
         }
-        // Lines at the margin are the same in every unit.
+        // Lines at the margin are equal in every unit, so they say nothing against one.
         let units = units(&pairs);
         let mostly_same = units.is_none() && times(&pairs).is_none() && 2 * same >= lines.len();
         let mut images: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
@@ -144,12 +145,15 @@ impl<'a> Shift<'a> {
     /// Returns the indentation for an added line, and the rest of the line; `None` if that is ambiguous.
     pub(super) fn apply<'l>(&self, line: &'l [u8]) -> Option<(Vec<u8>, &'l [u8])> {
         let (own, rest) = line.split_at(indent(line).len());
+        // The blanks of a blank line are no indentation, so they stay as written.
         if rest.trim_ascii().is_empty() {
             return Some((own.to_vec(), rest));
         }
         if !self.is_told {
             return Some((self.rule.apply(own).unwrap_or_else(|| own.to_vec()), rest));
         }
+        // An old line with the same indentation is the best evidence; the rule is for indentations that no old line
+        // has.
         let image = match self.images.get(own) {
             Some(image) => image.map(<[u8]>::to_vec)?,
             None => self.rule.apply(own)?,

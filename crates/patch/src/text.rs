@@ -11,7 +11,7 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Splits a text; `None` if it is longer than 4 GB.
+    /// Splits a text. Returns `None` if it has 4 GB or more.
     pub(super) fn new(bytes: &'a [u8]) -> Option<Text<'a>> {
         let end = u32::try_from(bytes.len()).ok()?;
         let first = if bytes.starts_with(BOM) { 3 } else { 0 };
@@ -67,6 +67,7 @@ impl<'a> Text<'a> {
 
     /// Returns how lines near `at` end: the end of that line, or else of the line before or after it.
     pub(super) fn end_near(&self, at: usize) -> &'static [u8] {
+        // The last line may have no end, so its neighbours are tried; a file without any gets line feeds.
         let near = [Some(at), at.checked_sub(1), at.checked_add(1), at.checked_sub(2)];
         let ended = near.into_iter().flatten().find_map(|at| (at < self.len()).then(|| self.end_of(at)).flatten());
         ended.unwrap_or(b"\n")

@@ -19,6 +19,7 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Proble
             heads.push((head, hunks));
         }
     }
+    // The names are decided only after all heads were read, because one head can show the prefixes of another.
     let mut patch = Patch::default();
     for (head, hunks) in heads {
         let is_complete = head.is_complete;
@@ -30,8 +31,8 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<Patch<'a>, Proble
     Ok(patch)
 }
 
-/// Keeps the carriage returns of hunks that only add lines, if hunks of other files show that the patch was delivered
-/// with its line ends. Old lines in a file show that file's own line ends.
+/// Keeps the carriage returns of hunks that only add lines, if hunks of other files show that the line ends of the
+/// patch are content. For a file with old lines, these lines show its line ends.
 fn mean_ends_of_additions(patch: &mut Patch<'_>) {
     let mut hunks = patch.files.iter().flat_map(|file| &file.hunks);
     if !hunks.any(|hunk| hunk.exact_ends) {
@@ -67,7 +68,7 @@ struct UnifiedReader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     wrappers: Wrappers<'a>,
-    /// Whether a hunk was read: then a line that looks like the head of a file is not skipped.
+    /// Whether a hunk was read. After one, a line that looks like the head of a file is not skipped as prose.
     has_hunks: bool,
     /// Whether a hunk here belongs to the file above. Prose between hunks may name another file.
     is_in_file: bool,
@@ -83,6 +84,7 @@ impl<'a> UnifiedReader<'_, 'a> {
             Head::new(self.at + 1)
         } else {
             let position = if self.has_hunks { Position::AfterHunk } else { Position::Apart };
+            // A line of a change in prose is refused, so skipping this line loses nothing.
             prose::refuse_line(self.lines, self.at, position)?;
             self.wrappers.see(line);
             self.at += 1;
@@ -117,6 +119,7 @@ impl<'a> UnifiedReader<'_, 'a> {
     fn hunks(&mut self, has_pair: bool) -> Result<Vec<Hunk<'a>>, Problem> {
         let mut hunks = Vec::new();
         self.is_in_file = true;
+        // Prose can name another file, so a bare hunk after it is refused instead of applied to this one.
         while let Some(line) = self.lines.get(self.at).copied().filter(|_| self.is_in_file) {
             let begins =
                 has_pair && line.starts_with([' ', '+', '-']) && !is_pair(self.lines, self.at) && hunks.is_empty();
@@ -125,7 +128,7 @@ impl<'a> UnifiedReader<'_, 'a> {
                     self.at += 1;
                     hunks.push(self.hunk(head, line.ends_with('\r'))?);
                 }
-                // The head of this hunk was left out.
+                // The `@@` line of the first hunk was left out.
                 None if begins => hunks.push(self.hunk(HunkHead::default(), line.ends_with('\r'))?),
                 None if line.trim().is_empty() => self.at += 1,
                 None => break,
@@ -147,6 +150,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         let mut hunk = Hunk { stated: head.old_start, headings, line: self.at.max(1), ..Hunk::default() };
         body::fill(&mut hunk, &segment[..length], strip);
         body::correct_stated_line(&mut hunk, head.counts);
+        // What follows the body up to the next head must be prose.
         prose::refuse(self.lines, self.at + length, end, Position::InHunk)?;
         for line in &segment[length..] {
             self.wrappers.see(line);
@@ -170,6 +174,7 @@ impl<'a> UnifiedReader<'_, 'a> {
         while at < self.lines.len() && !self.ends_body(at) {
             met = met || counts == Some(seen);
             if self.looks_like_head(at) {
+                // Either the counts are complete, or the head has no counts by which the hunk could continue.
                 if met || counts.is_none() {
                     return at;
                 }
@@ -179,6 +184,7 @@ impl<'a> UnifiedReader<'_, 'a> {
             seen = (seen.0 + old, seen.1 + new);
             at += 1;
         }
+        // Counts that are never met are wrong, and then the first line that looks like a head is one.
         if met || counts == Some(seen) { at } else { first_head.unwrap_or(at) }
     }
 
@@ -233,6 +239,7 @@ fn binary(line: usize) -> Problem {
 
 /// Checks that the hunks fit the kind of change.
 fn check(file: &FilePatch<'_>, is_complete: bool) -> Result<(), Problem> {
+    // With old lines in a new file, or new ones in a deleted file, the patch is for another state of the project.
     let wrong = |sign: Sign| file.hunks.iter().any(|hunk| hunk.lines.iter().any(|line| line.sign != sign));
     match file.kind {
         Kind::Create if wrong(Sign::Add) => Err(Problem::new(

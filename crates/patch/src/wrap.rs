@@ -16,8 +16,9 @@ enum Wrapper<'a> {
 const MOST: usize = 8;
 
 impl<'a> Wrappers<'a> {
-    /// Reads a line that is no part of a patch.
+    /// Reads a line that is not part of a patch.
     pub(super) fn see(&mut self, line: &'a str) {
+        // A line that closes an outer wrapper also ends those inside it.
         if let Some(at) = self.0.iter().rposition(|wrapper| wrapper.closes(line)) {
             self.0.truncate(at);
         } else if let Some(wrapper) = opened(line).filter(|_| self.0.len() < MOST) {
@@ -37,7 +38,7 @@ impl Wrapper<'_> {
             Wrapper::Fence(mark, length) => {
                 fence(line).is_some_and(|(other, long, info)| other == *mark && long >= *length && info.is_empty())
             }
-            // A blank before it would make it a line of context.
+            // A line with a blank before the word would be context of a hunk.
             Wrapper::Heredoc(tag) => line.trim_end() == *tag,
         }
     }
@@ -45,6 +46,7 @@ impl Wrapper<'_> {
 
 fn opened(line: &str) -> Option<Wrapper<'_>> {
     match fence(line.trim_start_matches(' ')) {
+        // CommonMark 0.31, section 4.5: the info string after backticks contains no backtick.
         Some((mark, length, info)) if !info.contains('`') => Some(Wrapper::Fence(mark, length)),
         _ => grammar::heredoc_tag(line).map(Wrapper::Heredoc),
     }

@@ -1,7 +1,7 @@
 //! The user's "always" answers in a session, and the rules that an "always" would store.
 //!
-//! Answers stay in memory: they are never written, and end with the policy that stores them. A stored command is exact.
-//! Denied calls stay denied, whatever is stored.
+//! Answers stay in memory: they are never written, and end with the policy that stores them. A stored command is the
+//! exact text. A call that a rule denies stays denied, whatever is stored.
 
 use super::shown::shown;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use toolfence_protocol::{Text, text};
 /// The rule that allows a call because of an earlier answer.
 pub(super) const ANSWERED: &str = "answered";
 
-/// A permission for the rest of a session. Only a [`Pending`](super::Pending) makes one.
+/// A permission for the rest of a session. Only this crate makes one, to offer it with a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rule(Stored);
 
@@ -28,7 +28,7 @@ enum Stored {
 }
 
 impl Rule {
-    /// Allows a command in this folder relative to the root, word by word.
+    /// Allows exactly this command text in this folder, which is relative to the root.
     pub(super) fn command(command: &str, cwd: &str) -> Rule {
         Rule(Stored::Command { command: command.to_owned(), cwd: cwd.to_owned() })
     }
@@ -131,7 +131,7 @@ impl AlwaysOffer {
         }
     }
 
-    /// Returns why nothing can be stored, if that is certain.
+    /// Returns the reason passed to [`AlwaysOffer::refuse`], if any.
     pub(super) fn refusal(&self) -> Option<Text> {
         self.refused.clone()
     }

@@ -83,6 +83,7 @@ impl Cleared {
     /// Returns the question whether to run the command a second time, with network. `summary` is the question as a
     /// sentence.
     pub fn ask_about_network(&self, summary: Text) -> Pending {
+        // The user approves a new call: the same command with network.
         let mut call = self.call().clone();
         call.args.insert("network".into(), true.into());
         let mut pending = Pending::new(call, self.effect(), self.question(NETWORK, summary), Consents::nothing());

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Text, text};
 
-/// A judgement, the same with every setting of `ask`. The strictest is the greatest.
+/// A judgement, which does not depend on the setting `ask`. The strictest is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
@@ -77,7 +77,7 @@ pub struct Met {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Target {
-    /// The real name relative to the root, with links followed, whatever the path looked like.
+    /// The real name relative to the root, with links followed.
     pub name: String,
     /// The path in the call, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,8 +110,8 @@ pub struct Decision {
     pub reason: Text,
     /// The parsed simple commands that would run; empty for other tools.
     pub commands: Vec<String>,
-    /// The files that the call would change by the paths it names, each once; empty for commands and for calls that only
-    /// read.
+    /// The files that the call would change by the paths it names, each once; empty for commands and for calls that
+    /// only read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
     /// Every rule that matched, including the one that decided; at most 64, each once.
@@ -153,7 +153,7 @@ impl Decision {
         }
     }
 
-    /// Returns the rules that an "always" would store: one exact rule for each simple command that asks, or for each
+    /// Returns the rules that an "always" would store, such as the exact command in its folder, or one rule for each
     /// file that would be changed.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl Decision {
         let asked = [&self, &other].into_iter().filter(|decision| decision.judgement == Judgement::Ask);
         let question = asked.map(|decision| decision.question).max().unwrap_or(self.question);
         let met = self.met.iter().chain(&other.met).take(MAX_MET).cloned().collect();
-        // If there are two questions, the reason of the one that fewer modes answer is displayed.
+        // Of two questions, the one that fewer modes answer decides about rule and reason.
         let rank = |decision: &Decision| (decision.judgement, decision.question);
         let (mut kept, dropped) = if rank(&other) > rank(&self) { (other, self) } else { (self, other) };
         if kept.commands.is_empty() {
@@ -182,6 +182,7 @@ impl Decision {
         if kept.targets.is_empty() {
             kept.targets = dropped.targets;
         }
+        // An "always" for one question would not answer the other, so none is offered.
         if dropped.judgement == Judgement::Ask {
             kept.offer = AlwaysOffer::default();
         }

@@ -6,8 +6,8 @@ use toolfence_protocol::{ToolCall, ToolFailure};
 
 /// The host's answers about files and programs. Every answer may be "unknown"; then the user is asked.
 pub trait Facts: Send + Sync {
-    /// Returns what `path` names. It is as written: absolute, or relative to `cwd`, which is relative to the root (`""`
-    /// is the root).
+    /// Returns what `path` names. The path is absolute, or relative to `cwd`, which is relative to the root (`""` is
+    /// the root).
     fn path(&self, cwd: &str, path: &str) -> PathFact;
 
     /// Returns whether `path`, as in [`Facts::path`] from the root, exists; `None` if that is unknown.
@@ -33,8 +33,8 @@ pub trait Facts: Send + Sync {
     /// Returns what `program`, a name without a slash, resolves to.
     fn program(&self, program: &str) -> ProgramFact;
 
-    /// Returns `true` if the repository that git would find in `cwd`, a folder as in [`Facts::path`], lies in the project and names no
-    /// program that git would run.
+    /// Returns `true` if the repository that git would find in `cwd`, a folder as in [`Facts::path`], lies in the
+    /// project and names no program that git would run.
     fn is_plain_repository(&self, cwd: &str) -> bool {
         let _ = cwd;
         false
@@ -48,15 +48,15 @@ pub trait Facts: Send + Sync {
         false
     }
 
-    /// Returns what is at `path`, with links followed; `cwd` and `path` are as in [`Facts::path`]. It is called if the
-    /// name alone does not show whether the file is a secret.
+    /// Returns the kind of file at `path`, with links followed; `cwd` and `path` are as in [`Facts::path`]. The policy
+    /// asks this if the name alone does not show whether the file is a secret.
     #[doc(hidden)]
     fn seen(&self, cwd: &str, path: &str) -> Seen {
         let _ = (cwd, path);
         Seen::Unknown
     }
 
-    /// Plans a call that the user would be asked about, under the canonical names of tool and arguments. Returns the
+    /// Plans a call before the user is asked about it. The call has the taught names of tool and arguments. Returns the
     /// diff of its changes, if it changes files and their texts can be compared.
     ///
     /// # Errors
@@ -83,8 +83,8 @@ pub trait Facts: Send + Sync {
         false
     }
 
-    /// Returns `true` if commands see the project itself and cannot change it, except for build folders, unless their call asks for
-    /// [`Write`](toolfence_protocol::Request::Write).
+    /// Returns `true` if commands see the project itself and cannot change it, except for build folders, unless their
+    /// call asks for [`Write`](toolfence_protocol::Request::Write).
     fn is_project_read_only(&self) -> bool {
         false
     }

@@ -1,9 +1,9 @@
 //! Decides what may run: allow, ask or deny, with the deciding rule and the reason.
 //!
-//! This crate judges calls: command lines by a small parser of the shell language in `shell/`, files by the path rules, and both
-//! by the settings of the user. It does not predict what a command does: the sandbox confines it, and the user is asked about what
-//! it changed. The crate opens no file, starts no program and reads no clock; [`Facts`], which the host implements, answers its
-//! questions. Only this crate makes [`Cleared`], and nothing runs without one.
+//! This crate judges calls: command lines by a small parser of the shell language in `shell/`, files by the path rules,
+//! and both by the settings of the user. It does not predict what a command does: the sandbox confines it, and the user
+//! is asked about what it changed. The crate opens no file, starts no program and reads no clock; [`Facts`], which the
+//! host implements, answers its questions. Only this crate makes [`Cleared`], and nothing runs without one.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 

@@ -40,6 +40,7 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
             ),
         );
     }
+    // A folder to start from is not changed itself; the files in it are judged by their own names.
     let writes = effect == Effect::Write && !folder;
     if let Some(rule) = every().filter(|_| writes).find_map(|name| rules.protects(name)) {
         return Decision::new(
@@ -60,6 +61,7 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
         );
         return Decision { question: Question::Person, ..decision };
     }
+    // Only after the rules about names, which may deny a path that the host does not know.
     if fact == PathFact::Unknown {
         return Decision::new(
             Judgement::Ask,

@@ -75,7 +75,7 @@ impl StepState {
     /// Returns the state that a word means.
     pub fn of_word(word: &str) -> Option<StepState> {
         let kept = word.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '[' | ']')).flat_map(char::to_lowercase);
-        // No word of the table is longer, and the model's text can have any length.
+        // The limit is longer than every word of the table. The model's text can have any length.
         let plain: String = kept.take(32).collect();
         WORDS.iter().find(|(_, words)| words.contains(&plain.as_str())).map(|(state, _)| *state)
     }

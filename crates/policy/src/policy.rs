@@ -83,6 +83,7 @@ impl Policy {
 
     /// Decides about a call from the model. The same call, catalog and facts give the same verdict.
     pub fn review(&self, mut call: ToolCall, catalog: &Catalog, facts: &dyn Facts) -> Verdict {
+        // Several rules ask about the same path. A file that changes between two questions must not get two answers.
         let facts: &dyn Facts = &AskedOnce::new(facts);
         let refused = |call: ToolCall, failure| Verdict::Denied(ToolResult::refused(call.id, call.name, failure));
         // Resolve the tool and its arguments to the names in the prompt.
@@ -102,6 +103,7 @@ impl Policy {
                 Verdict::Cleared(Cleared::by_rules(call, effect, decision, consents))
             }
             Effective::Ask => {
+                // A call that is certain to fail is answered here, so that the user is not asked about it.
                 let diff = match facts.plan(&call) {
                     Ok(diff) => diff,
                     Err(failure) => return refused(call, failure),
@@ -122,6 +124,7 @@ impl Policy {
             }
             Effective::Deny => {
                 let mut failure = self.refusal(&decision);
+                // The refusal lists the paths below the root that the model may mean.
                 if decision.rule == paths::OUTSIDE {
                     failure = failure.suggest(targets::instead(spec, &call.args, facts));
                 }
@@ -152,6 +155,7 @@ impl Policy {
     ) -> std::result::Result<Decision, ToolFailure> {
         // A call repaired by a guess may only read.
         let effect = spec.effect_of(&call.args);
+        // A joined call is not refused like the other guesses: the user decides about it below.
         let stitched = call.repairs.contains(&Repair::Stitched);
         let guesses = |repair: &Repair| !repair.lossless() && *repair != Repair::Stitched;
         if call.repairs.iter().any(guesses) && effect != Effect::Read {
@@ -159,6 +163,7 @@ impl Policy {
         }
         // Every rule is checked, and the strictest decides.
         let mut decision = self.judge(call, spec, facts);
+        // A confined command runs in plan mode too, and `consents` refuses to keep what it writes.
         let reads = effect == Effect::Read || decision.rule == shell::HARMLESS;
         if self.read_only && !reads && !decision.is_confined {
             decision = Decision::new(
@@ -181,22 +186,26 @@ impl Policy {
     /// Judges a call that [`Catalog::resolve`] has resolved. Every rule is checked and the strictest decides.
     pub fn judge(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
         let (args, effect) = (&call.args, spec.effect_of(&call.args));
+        // First, what the call does.
         let mut decision = self.judge_action(call, spec, facts);
-        // Judge the paths in the call.
+        // Second, the paths in the call.
         let named = targets::paths(spec, args);
         for (path, folder) in &named {
             decision = decision.stricter(paths::judge(&self.paths, path, *folder, effect, facts));
         }
         if effect != Effect::Read {
             decision.targets = targets::targets(spec, args, facts);
-            // Files that instruct agents are asked about in the mode `sandboxed` too.
+            // The mode `sandboxed` keeps changes of files unasked, but these files steer the agent in every later
+            // session.
             let instructs = decision.targets.iter().any(|target| instructs_agents(&target.name));
             if instructs && decision.question == Question::Changes {
                 decision.question = Question::Right;
             }
         }
+        // Third, what only some calls have: text for a job, and rights outside the sandbox.
         decision = self.judge_text_for_job(call, spec, facts, decision);
         decision = self.judge_rights(call, spec, decision);
+        // Last, because an earlier answer counts only if no other rule asks.
         self.apply_answers_about_files(call, spec, facts, &named, decision)
     }
 
@@ -209,10 +218,11 @@ impl Policy {
             let confinement = if outside { Confinement::None } else { confinement(facts, may_write) };
             let mut decision = self.command(&text, &cwd, facts, confinement);
             if spec.equivalent_command(&call.args).is_some() {
-                // Marks are positions in a text that the call does not have.
+                // Marks are positions in a command line that is made here. The call itself has no such text.
                 decision.marks = Vec::new();
             }
             decision.is_confined = confinement == Confinement::Full;
+            // A job writes the build folders of the project itself, so no question about its output can follow.
             if spec.asks_for(Request::Background, &call.args) && facts.has_private_copy() {
                 decision = self.ask_about_builds(decision);
             }
@@ -273,7 +283,10 @@ impl Policy {
             return decision;
         };
         let has_rules = !self.settings.commands.deny.is_empty() || !self.settings.commands.only.is_empty();
+        // A command may be written in several pieces, none of which matches a rule.
         let text = facts.written_to(job) + text;
+        // Whether the job is confined is judged elsewhere. Here only rules that deny count, as for a fully confined
+        // command.
         let written = self.command(&text, "", facts, Confinement::Full);
         let mut decision = decision;
         if has_rules && gives_names(&text) {
@@ -296,6 +309,7 @@ impl Policy {
         let rule_of = |make: fn(&str, &str) -> Rule| command_of(call, spec).map(|(text, cwd)| make(&text, &cwd));
         let network = rule_of(Rule::network);
         let may_use_network = network.as_ref().is_some_and(|rule| self.answers.has(rule));
+        // An answer about the network was given for the command in the sandbox.
         if spec.asks_for(Request::Network, &call.args) && (!may_use_network || outside) {
             decision = ask_for(decision, "network", text!("It wants to use the network."), Question::Right, network);
         }
@@ -307,8 +321,8 @@ impl Policy {
         decision
     }
 
-    /// Decides about changes of files that the user has allowed before, if nothing else asks; otherwise offers to allow
-    /// them.
+    /// Allows changes of files that the user has allowed before, if no other rule asks about the call. Otherwise it
+    /// offers to allow them.
     fn apply_answers_about_files(
         &self,
         call: &ToolCall,
@@ -319,10 +333,12 @@ impl Policy {
     ) -> Decision {
         let mut decision = decision;
         let effect = spec.effect_of(&call.args);
+        // An answer about a file must not answer another question, such as one about a file that git runs.
         let mut asks = decision.met.iter().filter(|met| met.judgement == Judgement::Ask);
         if decision.judgement != Judgement::Ask || effect != Effect::Write || !asks.all(|met| met.rule == CHANGES) {
             return decision;
         }
+        // Such a patch may change other files than those that were found in it.
         if !targets::names_all(spec, &call.args) {
             decision.offer.refuse(text!("the patch cannot be read"));
             return decision;
@@ -354,6 +370,7 @@ impl Policy {
         let rule = changes_rule(call, spec);
         let may_use_network = spec.asks_for(Request::Network, &call.args);
         let network = match self.settings.ask {
+            // It has the network already, so there is no second run to ask about.
             _ if may_use_network => Consent::Refused,
             AskMode::Never => Consent::Given,
             _ => Consent::Ask,
@@ -374,6 +391,8 @@ impl Policy {
             }
         };
         let lost_history = match self.settings.ask {
+            // This mode keeps changes unasked, except those that lose history: a deleted branch, a dropped stash, a
+            // shortened log.
             AskMode::Sandboxed if changes == Consent::Given && !self.answers.has(&rule) => Consent::Ask,
             _ => changes,
         };
@@ -382,13 +401,14 @@ impl Policy {
         } else {
             Ok(rule)
         };
-        // In the other modes the answer would change nothing.
+        // `offers_all`: the answer "all changes" makes the mode `sandboxed`, which changes nothing in the other modes.
         Consents { changes, lost_history, output, network, always, offers_all: self.settings.ask == AskMode::Risky }
     }
 
-    /// Stores the user's "always" answers for the lifetime of this policy. Denied calls stay denied.
+    /// Stores the user's "always" answers for the lifetime of this policy. They do not allow a call that a rule denies.
     pub fn remember(&mut self, rules: impl IntoIterator<Item = Rule>) {
         for rule in rules {
+            // Other modes are kept: `always` is stricter, and the others keep all changes already.
             if rule.is_all_changes() && self.settings.ask == AskMode::Risky {
                 self.settings.ask = AskMode::Sandboxed;
             }
@@ -459,6 +479,7 @@ impl Policy {
                 spec.served && self.settings.ask != AskMode::Always && self.answers.has(&Rule::tool(&spec.name));
             spec.asks_first = !allowed && asks(spec.effect_of(&args), spec.served);
             let takes_command = spec.params.iter().any(|param| param.kind == ParamKind::Command);
+            // In plan mode every request to write is denied, so the prompt does not offer one.
             if self.read_only {
                 spec.params.retain(|param| param.request != Some(Request::Write));
             }
@@ -474,6 +495,7 @@ impl Policy {
             (Judgement::Deny, ..) => Effective::Deny,
             (Judgement::Ask, AskMode::Never, Question::Outside) if !self.settings.outside => Effective::Deny,
             (Judgement::Ask, AskMode::Never, Question::Person) => Effective::Deny,
+            // `always` asks about allowed calls too, but only after the rows that deny.
             (_, AskMode::Always, _) => Effective::Ask,
             (Judgement::Allow, ..) | (_, AskMode::Never, _) => Effective::Run,
             (Judgement::Ask, AskMode::Sandboxed, Question::Changes) => Effective::Run,
@@ -520,8 +542,8 @@ impl Policy {
 
 /// Returns how far the host's sandbox confines a command.
 fn confinement(facts: &dyn Facts, may_write: bool) -> Confinement {
-    // Ask first: hosts test private copies when asked, also without a sandbox, and their first result says why there
-    // are no copies.
+    // This question comes first: a host tests private copies when it is asked, also without a sandbox, and reports the
+    // reason of the first failed test.
     let is_apart = facts.has_private_copy() || facts.is_project_read_only() && !may_write;
     match facts.sandbox_holds() {
         false => Confinement::None,
@@ -601,7 +623,8 @@ fn refuse_guess(call: &ToolCall) -> ToolFailure {
         arguments = reading
     );
     if call.repairs.contains(&Repair::InnerQuotes) {
-        // A model that failed to escape its quotes will fail in the next attempt too.
+        // A model that failed to escape its quotes fails in the next attempt too, so the message offers a form without
+        // them.
         message = message.then(text!(
             "Inside a string write quotes as \\\", or give the text as a verbatim body: \"<<TAG\" as the string, the \
              text below the object."

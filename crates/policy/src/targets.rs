@@ -39,10 +39,11 @@ fn paths_of(params: &[Param], args: &Args, runs: bool) -> Vec<(String, bool)> {
     for param in params {
         let Some(value) = args.get(param.name.as_ref()) else { continue };
         match (&param.kind, value) {
+            // The empty folder of a patch is the root, which is not a path to judge.
             (ParamKind::Path, Value::String(path)) if param.patch_base && path.is_empty() => {}
             (ParamKind::Path, Value::String(path)) => paths.push((path.clone(), runs || param.patch_base)),
             (ParamKind::Patch, Value::String(text)) => {
-                // The tool refuses a folder that cannot be read. The names are judged anyway.
+                // The tool refuses an invalid folder. The names are judged anyway, as if relative to the root.
                 let base = base_of(params, args).unwrap_or_default();
                 paths.extend(patch::names(text, &base).names.into_iter().map(|path| (path, false)));
             }
@@ -56,8 +57,8 @@ fn paths_of(params: &[Param], args: &Args, runs: bool) -> Vec<(String, bool)> {
     paths
 }
 
-/// Returns the names of the files that a call says it changes, without looking at any: for a patch, those without a
-/// prefix such as `a/`.
+/// Returns the names of the files that a call would change, as its arguments have them. It looks at no file, and takes
+/// the names of a patch without prefixes such as `a/`.
 pub fn changed_names(spec: &ToolSpec, args: &Args) -> Vec<String> {
     let path = spec.sole(&ParamKind::Path, args).map(|(_, path)| path.to_owned());
     let text = spec.sole(&ParamKind::Patch, args).zip(base_of(&spec.params, args));
@@ -96,7 +97,7 @@ fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<
     let read = |text| patch::parse_below(text, &base, |name| Some(name.to_owned())).ok();
     for patch in patch_texts(spec, args).filter_map(read) {
         let there = |path: &str| facts.is_there(path).ok_or(());
-        // If the host cannot decide, both readings are possible.
+        // If the host does not know whether a file exists, both readings are possible.
         let readings = patch::readings(&patch, there).ok().filter(|all| !matches!(all, patch::Readings::Both(_)));
         for name in patch.files.into_iter().flat_map(|file| [file.old, file.new]) {
             let taken = readings.map(|readings| readings.name(&name).to_owned());
@@ -110,13 +111,14 @@ fn unused_spellings(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> HashSet<
             }
         }
     }
+    // One spelling may be used by another file of the call.
     unused.retain(|name| !used.contains(name));
     unused
 }
 
 /// Returns paths below the root that may be meant by those that lead out of it.
 pub(crate) fn instead(spec: &ToolSpec, args: &Args, facts: &dyn Facts) -> Vec<String> {
-    /// Each of them is searched in the whole tree.
+    /// Maximum number of paths to look up. Each is searched in the whole tree.
     const MOST_ASKED: usize = 3;
     let outside = paths(spec, args).into_iter().filter(|(path, _)| facts.path("", path) == PathFact::Outside);
     outside.take(MOST_ASKED).flat_map(|(path, _)| facts.instead(&path)).collect()

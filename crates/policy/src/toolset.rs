@@ -162,6 +162,7 @@ fn writes(_: &Args) -> Effect {
 }
 
 fn writes_unless_dry(args: &Args) -> Effect {
+    // Only the literal `true` counts: any other value may change the file.
     if args.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true) { Effect::Read } else { Effect::Write }
 }
 
@@ -398,6 +399,7 @@ fn job() -> ToolSpec {
                 .required(),
         )
         .param(content("input", "text for its stdin"))
+        // A write can be a command, and a stop ends a process; only a poll changes nothing.
         .effect(|args| if polls(args) { Effect::Read } else { Effect::Execute })
         .polls(polls)
 }

@@ -14,7 +14,7 @@ pub enum Verdict {
     Cleared(Cleared),
     /// The user must decide.
     Ask(Pending),
-    /// It may not run, or would need approval and is certain to fail; this is the answer to the model.
+    /// It may not run, or it would need approval but is certain to fail. The value is the answer to the model.
     Denied(ToolResult),
 }
 
@@ -26,14 +26,12 @@ pub enum Verdict {
 /// # use toolfence_protocol::{Args, Effect, ToolCall};
 /// let call = ToolCall::new("1", "bash", Args::new());
 /// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
-/// ```
-/// nor copied, because a cleared call runs once:
+/// ``` It cannot be copied, because a cleared call runs once:
 /// ```compile_fail,E0599
 /// # fn twice(cleared: toolfence_policy::Cleared) {
 /// let copy = cleared.clone();
 /// # }
-/// ```
-/// Reviews and approvals return it, and its fields are read-only:
+/// ``` Reviews and approvals return it, and methods give read access to its fields:
 /// ```
 /// # use toolfence_policy::{Cleared, Pending};
 /// # use toolfence_protocol::Effect;
@@ -108,6 +106,7 @@ impl Pending {
 
     pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
         let Cleared { call, effect, .. } = cleared;
+        // The command has run already, so an approval needs no further consents.
         let pending = Pending::new(call.clone(), *effect, decision, Consents::nothing());
         Pending { diff: Some(changes), has_run: true, ..pending }
     }
@@ -158,6 +157,7 @@ impl Pending {
     /// Denies the call; `why` is sent to the model.
     pub fn deny(self, why: impl Into<Text>) -> ToolResult {
         let why = why.into();
+        // The reason may have no full stop, and another sentence follows.
         let is_sentence = why.render(Language::English).ends_with(['.', '!', '?']);
         let message = text!(
             "{why} Do not repeat the call; ask, or do it another way.",

@@ -81,7 +81,7 @@ pub fn edit_data(text: &[u8], edits: &[DataEdit<'_>]) -> Result<Vec<u8>, DataPro
     let mut text = std::str::from_utf8(text).map_err(not_utf8)?.to_owned();
     let mut work = 0_usize;
     for (index, edit) in edits.iter().enumerate() {
-        // Edits can make the text longer.
+        // The second condition refuses before any work. The first counts on, because edits can make the text longer.
         work = work.saturating_add(text.len());
         if work > MOST_WORK || text.len().saturating_mul(edits.len()) > MOST_WORK {
             let count = edits.len();
@@ -109,7 +109,7 @@ fn apply_edit(text: &str, edit: &DataEdit<'_>) -> Result<String, DataProblem> {
     let document = Document::read(text).map_err(DataProblem::Invalid)?;
     let (splices, want) = plan_edit(&document, &parts, edit)?;
     let new = splices.apply(text);
-    // The plan follows the layout of the text, which can be anything, so the result is parsed again and checked.
+    // The layout of the text can be anything, so the planned splices may be wrong for it. The result is parsed again.
     let is_strict = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let is_right = Document::read(&new).is_ok_and(|document| document.value == want);
     if !is_right || is_strict(text) && !is_strict(&new) {
@@ -148,6 +148,7 @@ fn pointer(at: &str) -> Result<Vec<String>, Text> {
                 at
             ));
         }
+        // In this order, so that `~01` becomes `~1` and not `/`: RFC 6901, section 4.
         parts.push(part.replace("~1", "/").replace("~0", "~"));
     }
     Ok(parts)
@@ -170,6 +171,7 @@ fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> 
     let (mut items, mut outer) = (document.root(), None);
     let mut want = document.value.clone();
     let mut inner = &mut want;
+    // The positions in the text and the expected value are followed side by side, part by part.
     for part in parents {
         let at = find_index(&items, part, edit.at)?;
         let (next, value) = match (&items, &mut *inner) {
@@ -192,6 +194,7 @@ fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> 
                 splice::insert(document, outer.as_ref(), &items, Some(last), value)
             }
             (Some(at), None) => {
+                // Unlike `swap_remove`, this keeps the order of the names.
                 object.shift_remove(last);
                 splice::remove(document, &items, at)
             }
@@ -233,6 +236,7 @@ fn find_place(items: &Items<'_>, part: &str, at: &str) -> Result<ListPlace, Data
     if part == "-" {
         return Ok(ListPlace::End);
     }
+    // RFC 6901, section 4: an index has no leading zeros.
     let is_index = part.bytes().all(|byte| byte.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
     match part.parse::<usize>() {
         Ok(index) if is_index && index < items.len() => Ok(ListPlace::At(index)),

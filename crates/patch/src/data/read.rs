@@ -29,8 +29,10 @@ impl<'t> Document<'t> {
     /// Fails if it is no JSON, even with comments and trailing commas; if it nests too deep; or if a name is repeated
     /// in an object.
     pub(super) fn read(text: &'t str) -> Result<Document<'t>, Text> {
-        // The parser is recursive, so the nesting is bounded before it runs. It also accepts control characters.
+        // The parser is recursive, so `scan` bounds the nesting before it runs. `scan` also refuses control characters,
+        // which the parser accepts.
         scan(text)?;
+        // Only JSONC: what JSON5 adds is refused.
         let options = ParseOptions {
             allow_comments: true,
             allow_trailing_commas: true,
@@ -130,7 +132,8 @@ fn value_of(tree: &ast::Value<'_>) -> Result<Value, Text> {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(known) => known.value.into(),
         ast::Value::StringLit(known) => known.value.clone().into_owned().into(),
-        // A number that no float can represent is compared by its text.
+        // `serde_json` refuses a number that no float can represent. Its text is compared instead, and the NUL keeps it
+        // apart from a string of the same characters.
         ast::Value::NumberLit(known) => {
             serde_json::from_str(known.value).unwrap_or_else(|_| format!("\0{}", known.value).into())
         }
@@ -139,6 +142,7 @@ fn value_of(tree: &ast::Value<'_>) -> Result<Value, Text> {
             let mut map = Map::new();
             for item in &object.properties {
                 let name = item.name.as_str();
+                // RFC 8259, section 4: which of two equal names counts depends on the program that reads them.
                 if map.insert(name.to_owned(), value_of(&item.value)?).is_some() {
                     return Err(text!(
                         "The name {name} occurs twice in an object of the file, so it is not clear which one counts. Remove one of them with edit_file.",
@@ -151,7 +155,7 @@ fn value_of(tree: &ast::Value<'_>) -> Result<Value, Text> {
     })
 }
 
-/// Limits the nesting of a text, and refuses characters that JSON allows only in comments or not at all.
+/// Limits the nesting of a text, and refuses characters that JSON allows only in strings and comments or not at all.
 fn scan(text: &str) -> Result<(), Text> {
     let bytes = text.as_bytes();
     let refused = |at: usize| {
@@ -162,6 +166,7 @@ fn scan(text: &str) -> Result<(), Text> {
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'"' => at = string_end(bytes, at).map_err(refused)?,
+            // Brackets and quotes in a comment do not count.
             b'/' => at = after_comment(text, at).map_or(at + 1, |comment| comment.end),
             b'{' | b'[' if depth == MOST_NESTING => {
                 return Err(text!("The file nests deeper than {most}, which is the most.", most = MOST_NESTING));
@@ -192,7 +197,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
 
 /// A comment.
 pub(super) struct Comment {
-    /// Its end; for a line comment, before the end of its line.
+    /// The position after the comment. For a line comment, this is before the line end.
     pub(super) end: usize,
     /// Whether it ends with its line.
     pub(super) is_line: bool,

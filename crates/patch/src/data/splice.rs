@@ -34,9 +34,10 @@ impl Splices {
     }
 }
 
-/// Replaces a value, which is an item of `parent`.
+/// Replaces a value. `parent` contains it, unless it is the whole document.
 pub(super) fn replace(document: &Document<'_>, parent: Option<&Items<'_>>, old: Items<'_>, value: &Value) -> Splices {
     let (text, range) = (document.text, old.range());
+    // The new value is laid out like the old one. A scalar or an empty value shows no layout, so its siblings decide.
     let has_lines = match (old.len(), parent) {
         (0, Some(parent)) => {
             (0..parent.len()).any(|at| begins_line(text, parent.item(at).map_or(0, |item| item.start)))
@@ -60,6 +61,7 @@ pub(super) fn insert(
     let text = document.text;
     let style = Style::of(document);
     let (open, close) = (items.range().start + 1, items.range().end.saturating_sub(1));
+    // The nearest name shows how this object writes its colons; the style of the whole text is the fallback.
     let colon = (0..items.len()).rev().find_map(|at| style.colon_of(items, at)).unwrap_or_else(|| style.colon.clone());
     let item = |has_lines: bool, base: &str| {
         let value = style.value(value, has_lines, base);
@@ -67,6 +69,7 @@ pub(super) fn insert(
     };
     let inner = format!("{}{}", indentation(text, items.range().start), style.unit);
     let mut splices = Splices::default();
+    // First case: no item shows the layout. The comments, the line breaks and the object around it do.
     let Some(last) = items.len().checked_sub(1).and_then(|at| items.item(at)) else {
         let (at, is_line) = after_comments(text, open, close);
         let rest = &text[at..close];
@@ -76,6 +79,7 @@ pub(super) fn insert(
                 .any(|item| (item.start..item.end).contains(&items.range().start) && begins_line(text, item.start))
         };
         let newline = style.newline;
+        // After a line comment, text on the same line would belong to the comment.
         if is_line || rest.contains(['\n', '\r']) {
             splices.insert(at, format!("{newline}{inner}{}", item(true, &inner)));
         } else if at == open && outer.is_none_or(own_line) {
@@ -86,6 +90,7 @@ pub(super) fn insert(
         }
         return splices;
     };
+    // Second case: the new item follows the last one, and after the comments on its line, which describe that one.
     let comma = comma_in(text, last.end, close);
     let (at, after_line) = after_comments_of_line(text, comma.map_or(last.end, |comma| comma + 1), close);
     let has_lines = begins_line(text, last.start);
@@ -103,6 +108,7 @@ pub(super) fn insert(
     if comma.is_none() {
         splices.insert(last.end, ",".to_owned());
     }
+    // A trailing comma stays trailing.
     let tail = if comma.is_some() { "," } else { "" };
     splices.insert(at, format!("{lead}{}{tail}", item(has_lines, base)));
     splices
@@ -134,7 +140,7 @@ pub(super) fn remove(document: &Document<'_>, items: &Items<'_>, at: usize) -> S
         match is_blank(&text[item.end..comma]) {
             true => end = comma + 1,
             false => {
-                // A comment precedes the comma.
+                // A comment between the item and its comma stays, so two pieces are cut.
                 splices.cut(item.start..item.end);
                 splices.cut(comma..comma + 1);
                 return splices;
@@ -146,6 +152,7 @@ pub(super) fn remove(document: &Document<'_>, items: &Items<'_>, at: usize) -> S
         return splices;
     }
     let (line_end, _) = rest_of_line(text, end, close);
+    // An item alone on its line takes the line with it; otherwise only the item and the blanks next to it go.
     let ends_line = line_end == text.len() || text[line_end..].starts_with(['\n', '\r']);
     let start = text[..item.start].trim_end_matches([' ', '\t']).len();
     if begins_line(text, item.start) && ends_line {
@@ -225,7 +232,7 @@ fn indentation(text: &str, at: usize) -> &str {
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Returns whether only spaces and tabs precede a position on its line, which is not the first one.
+/// Returns whether only spaces and tabs precede a position on its line. Returns `false` on the first line.
 fn begins_line(text: &str, at: usize) -> bool {
     text[..at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r'])
 }

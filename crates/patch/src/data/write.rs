@@ -17,7 +17,7 @@ pub(super) enum Layout<'a> {
 pub(super) fn format_value(value: &Value, layout: &Layout<'_>) -> String {
     match layout {
         Layout::Lines { newline, base, unit } => {
-            // A line break is never part of a JSON string, so each one is the formatter's.
+            // JSON strings contain no line break, so the formatter wrote each of them.
             let text = serialize_with(value, PrettyFormatter::with_indent(unit.as_bytes()));
             text.replace('\n', &format!("{newline}{base}"))
         }

@@ -2,13 +2,14 @@
 
 use memchr::memmem::Finder;
 
-/// Shorter texts may occur by coincidence.
+/// Minimum length in bytes of a passage to look for. Shorter ones may occur by coincidence.
 const LEAST_TELLING: usize = 4;
 
 /// Returns the first two occurrences, which may overlap.
 pub(super) fn find_two(text: &[u8], passage: &[u8]) -> (Option<usize>, Option<usize>) {
     let finder = Finder::new(passage);
     let Some(first) = finder.find(text) else { return (None, None) };
+    // One byte further and not after the first occurrence: overlapping ones make the passage ambiguous too.
     let second = finder.find(&text[first + 1..]).map(|at| first + 1 + at);
     (Some(first), second)
 }
@@ -33,6 +34,7 @@ pub(super) fn all_lines(text: &[u8], passage: &[u8], most: usize) -> (Vec<u64>, 
         total += 1;
         if lines.len() < most {
             let start = at + 1 - passage.len();
+            // Line feeds are counted from the previous occurrence on, so that each byte is read once.
             line += memchr::memchr_iter(b'\n', &text[counted..start]).count() as u64;
             counted = start;
             lines.push(line);

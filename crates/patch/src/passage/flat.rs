@@ -32,6 +32,7 @@ impl<'a> Flat<'a> {
     /// Maps a position between two bytes of this text to the position in the original text, counted from the end of its
     /// byte order mark.
     pub(super) fn to_original(&self, at: usize) -> usize {
+        // Each carriage return that was dropped before the position moves it by one.
         at + self.dropped.partition_point(|feed| (*feed as usize) < at)
     }
 

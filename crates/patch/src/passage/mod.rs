@@ -14,7 +14,7 @@ use flat::Flat;
 use std::fmt;
 use toolfence_protocol::{self as protocol, text};
 
-/// Lines listed in a message; the number of the others follows.
+/// Maximum number of lines listed in a message. The number of the others follows.
 const MOST_NAMED: usize = 100;
 
 /// The result of replacing a passage.
@@ -147,6 +147,7 @@ pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, Pa
             Err(PassageProblem::Several { lines, total })
         }
         (None, _) => {
+            // Only after the passage as written was not found, so that a conversion never competes with an exact place.
             if let Some(found) = reindent::find(flat.bytes(), &old, &new) {
                 let replaced = replace_at(&text, &flat, found.at, &found.old, &found.new);
                 return Ok(Replaced { reindented: true, ..replaced });
@@ -192,8 +193,9 @@ fn ends_of(old: &str, new: &str) -> impl Fn(usize) -> usize {
 
 fn replace_at(text: &Text<'_>, flat: &Flat<'_>, at: usize, old: &str, new: &str) -> Replaced {
     let body = text.body();
+    // `min`: the line feed that `Flat` added is not in the original.
     let (from, to) = (flat.to_original(at), flat.to_original(at + old.len()).min(body.len()));
-    // The end of the text counted as a line feed, and still does.
+    // The line feed at the end of the passage matched the end of the text, which has none and gets none.
     let new = if flat.ends_for_feed(at + old.len()) { new.strip_suffix('\n').unwrap_or(new) } else { new };
     let line = text.line_at(from);
     let mut out = Vec::with_capacity(text.mark().len() + body.len() + new.len());

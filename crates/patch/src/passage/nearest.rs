@@ -63,8 +63,8 @@ impl fmt::Display for Nearest {
     }
 }
 
-/// Lines that are equal except for blanks and typography vote for the place. If no line does, the place is a line
-/// that shares most of its words with the longest line of the passage.
+/// Finds the place for which most lines of the passage vote: those that are equal to its lines except for blanks and
+/// typography. Without a vote, it is the line that shares the most words with the longest line of the passage.
 pub(super) fn nearest(text: &Text<'_>, passage: &str) -> Option<Nearest> {
     let passage = Passage::new(passage);
     let start = by_lines(text, &passage).or_else(|| by_words(text, &passage))?;
@@ -127,6 +127,7 @@ fn by_lines(text: &Text<'_>, passage: &Passage<'_>) -> Option<usize> {
 }
 
 fn by_words(text: &Text<'_>, passage: &Passage<'_>) -> Option<usize> {
+    // The longest line has the most words to recognise its place by, and of equally long ones the first counts.
     let (anchor, line) =
         passage.lines.iter().enumerate().max_by_key(|(at, line)| (line.len(), std::cmp::Reverse(*at)))?;
     let mut numbers = HashMap::new();
@@ -139,6 +140,7 @@ fn by_words(text: &Text<'_>, passage: &Passage<'_>) -> Option<usize> {
     for (at, line) in text.lines().enumerate() {
         let mut score = 0;
         for number in words(line).filter_map(|word| numbers.get(&word)) {
+            // Each word of the passage counts once for a line, however often the line repeats it.
             score += usize::from(std::mem::replace(&mut seen[*number], at) != at);
         }
         if score > best.0 {
@@ -149,7 +151,7 @@ fn by_words(text: &Text<'_>, passage: &Passage<'_>) -> Option<usize> {
     enough.then(|| best.1 + passage.lines.len() - anchor)
 }
 
-/// Returns the words of a line as numbers that ignore upper and lower case (FNV-1a; a collision does no harm here).
+/// Returns a hash of each word of a line, ignoring case. It is FNV-1a, whose collisions only change a message here.
 fn words(line: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
     let word = |word: &[u8]| {

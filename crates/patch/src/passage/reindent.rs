@@ -1,7 +1,7 @@
 //! Finds a passage that is indented with spaces in a file with tabs, or the other way round.
 //!
-//! Models often write spaces for a file's tabs. Nothing is guessed: one unit must fit every line, and only one place
-//! may result.
+//! Models often write spaces for a file's tabs. This module does not guess: one unit must fit every line, and the
+//! result must be the same with every unit that fits.
 
 use super::super::shift::{Rule, indent};
 use std::borrow::Cow;
@@ -47,9 +47,9 @@ pub(super) struct Reindented {
 /// Finds a passage that occurs exactly once if its indentation is converted to the unit of the text, and converts both
 /// passages.
 ///
-/// A text that has lines in the unit of the passage uses them on purpose. An indentation that only the new passage has
-/// can be converted with certainty if the old one has two others; a single one may come from lines written at the wrong
-/// depth.
+/// Nothing is converted if the text has lines in the unit of the passage, because it may use that unit on purpose. If
+/// only the new passage has some indentation, the old passage must have two others: a single one does not show the
+/// unit, since its lines may be at the wrong depth.
 pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
     let known = indentations(old);
     let shown = known.iter().filter(|own| !own.is_empty()).count();
@@ -60,6 +60,7 @@ pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
     }
     let mut found: Option<Reindented> = None;
     for rule in WIDTHS.map(Rule::Tabs).into_iter().chain(WIDTHS.map(Rule::Spaces)) {
+        // A rule that changes nothing gives the passage as written, which does not occur.
         let Some(converted) = convert(old, &rule).filter(|converted| converted != old) else { continue };
         let at = match places(flat, &converted) {
             (None, _) => continue,
@@ -68,6 +69,7 @@ pub(super) fn find(flat: &[u8], old: &str, new: &str) -> Option<Reindented> {
         };
         let new = convert(new, &rule)?;
         match &found {
+            // Two widths that fit and differ in the result leave the width unknown.
             Some(known) if known.at != at || known.old != converted || known.new != new => return None,
             Some(_) => {}
             None => found = Some(Reindented { at, old: converted, new }),
@@ -102,6 +104,7 @@ fn places(flat: &[u8], passage: &str) -> (Option<usize>, Option<usize>) {
         return super::find::find_two(flat, passage.as_bytes());
     }
     let first = flat.starts_with(passage.as_bytes()).then_some(0);
+    // In the middle of a line, the blanks would not be indentation.
     let line = format!("\n{passage}");
     let (second, third) = super::find::find_two(flat, line.as_bytes());
     let mut all = [first, second.map(|at| at + 1), third.map(|at| at + 1)].into_iter().flatten();

@@ -1,6 +1,6 @@
 //! Recognises the names of copies of a file: those that editors create, and those that users make before a change.
 
-/// Extensions of copies, which follow the whole name.
+/// Extensions of copies, which are appended to the whole name.
 const EXTENSIONS: &[&str] = &["backup", "bak", "copy", "old", "orig", "rej", "save", "tmp"];
 
 /// Endings of copies that need no dot.
@@ -12,7 +12,7 @@ pub(super) fn is_extension(extension: &str) -> bool {
     EXTENSIONS.contains(&extension) || counted
 }
 
-/// Returns the paths of the files of which `path` may be a copy. Empty if its name is not that of a copy.
+/// Returns the paths of the files of which `path` may be a copy. The list is empty if the name is not that of a copy.
 pub(super) fn originals(path: &str) -> Vec<String> {
     /// Maximum depth of copies of copies.
     const MOST: usize = 4;
@@ -22,7 +22,7 @@ pub(super) fn originals(path: &str) -> Vec<String> {
     for _ in 0..MOST {
         let Some((original, hidden)) = original(name) else { break };
         all.push(format!("{folder}{original}"));
-        // Editors put a dot before the name of the file.
+        // Vim's swap file of `secrets.env` is `.secrets.env.swp`, and that of `.env` is `.env.swp`.
         if let Some(shown) = original.strip_prefix('.').filter(|_| hidden) {
             all.push(format!("{folder}{shown}"));
         }
@@ -33,6 +33,7 @@ pub(super) fn originals(path: &str) -> Vec<String> {
 
 /// Returns the name without the mark of a copy, and whether an editor put a dot before it.
 fn original(name: &str) -> Option<(&str, bool)> {
+    // Emacs saves `#name#` automatically, and `.#name` is its lock.
     if let Some(inside) = name.strip_prefix('#').and_then(|rest| rest.strip_suffix('#')) {
         return Some((inside, false)).filter(|_| !inside.is_empty());
     }

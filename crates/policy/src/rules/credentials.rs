@@ -21,7 +21,7 @@ const CREDENTIALS: &[(&str, &str)] = &[
     ("passwd", "*passwd (data)"),
 ];
 
-/// Words before it: vendors, kinds of accounts, environments.
+/// Words that may precede one of [`CREDENTIALS`]: vendors, kinds of accounts, environments.
 const OWNERS: &[&str] = &[
     // Clouds, code hosts, registries, services.
     "amazon",
@@ -152,7 +152,7 @@ const OWNERS: &[&str] = &[
     "web",
 ];
 
-/// Words after it that only describe where it is used: `secrets.prod.yaml`.
+/// Words that may follow one of [`CREDENTIALS`] and only describe where it is used: `secrets.prod.yaml`.
 const ENVIRONMENTS: &[&str] =
     &["dev", "development", "live", "local", "preprod", "prod", "production", "qa", "stage", "staging", "uat"];
 
@@ -239,7 +239,7 @@ const FOLDERS: &[(&str, &str)] = &[
     (".secrets", "secrets/* (data)"),
 ];
 
-/// Folders of source, texts and tests: a folder of credentials' name below one of them contains more of the same.
+/// Folders of source, texts and tests. A folder below one of them may be called `secrets` and contain source.
 const FOLDERS_OF_SOURCE: &[&str] = &[
     "charts", "doc", "docs", "example", "examples", "internal", "lib", "pkg", "spec", "specs", "src", "test", "tests",
 ];
@@ -273,7 +273,7 @@ const MANIFESTS: &[&str] = &[
 /// Words for encrypted text.
 const ENCRYPTED: &[&str] = &["enc", "encrypted", "sealed", "sops"];
 
-/// Files with this word contain the keys of clusters, whatever precedes or follows it.
+/// A file with this word at the beginning or end of its name contains the keys of clusters.
 const KUBECONFIG: &str = "kubeconfig";
 
 /// Returns the rule for a path with names separated by `/`. Only the last name counts: a folder called `token` contains
@@ -284,6 +284,7 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
     }
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_one_of = |folder: &str, known: &[&str]| known.iter().any(|known| folder.eq_ignore_ascii_case(known));
+    // Helm's `templates/secret.yaml` is named like a secret and contains none.
     if folders.split('/').any(|folder| is_one_of(folder, HARMLESS_FOLDERS)) {
         return None;
     }
@@ -297,6 +298,7 @@ pub(super) fn find(path: &str) -> Option<&'static str> {
     }
     // A hidden name without an extension belongs to a tool: `.gitkeep`.
     let of_tool = name.strip_prefix('.').is_some_and(|rest| !rest.contains('.')) || is_one_of(stem, MANIFESTS);
+    // Encrypted files have no readable secret, also in a folder of credentials.
     let encrypted = words.iter().any(|word| ENCRYPTED.contains(&word.as_str()));
     if of_tool || encrypted || folders.split('/').any(|folder| is_one_of(folder, FOLDERS_OF_SOURCE)) {
         return None;
@@ -329,6 +331,7 @@ fn data(name: &str) -> Option<&str> {
     loop {
         let Some((stem, extension)) = name.rsplit_once('.') else { return Some(name) };
         let extension = extension.to_ascii_lowercase();
+        // `credentials.json.bak` has the contents of `credentials.json`. Copies of copies have several such extensions.
         if !stem.is_empty() && copies::is_extension(&extension) {
             name = stem;
             continue;

@@ -29,7 +29,7 @@ enum ValueRule {
     SubmoduleUrl,
     /// An address as `git clone` stores it, which may also be a folder of this machine.
     ClonedUrl,
-    /// A path below the folder of the repository's `.git`, or a path upwards from it as `git submodule` writes it.
+    /// A path upwards, as `git submodule` writes it: from the submodule's git directory to its files.
     WayUp,
 }
 
@@ -136,7 +136,7 @@ const HARMLESS: &[Row] = &[
     ("submodule.*.shallow", ValueRule::Bool),
     ("submodule.*.ignore", ValueRule::OneOf("all dirty untracked none")),
     ("submodule.*.fetchrecursesubmodules", ValueRule::OneOf("true false on-demand")),
-    // Git would run `!command`.
+    // The value `!command` is not among these, because git would run it.
     ("submodule.*.update", ValueRule::OneOf("checkout rebase merge none")),
 ];
 
@@ -207,6 +207,7 @@ pub fn is_listed(key: &str) -> bool {
 pub fn normal(key: &str) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
     let (subsection, name) = rest.rsplit_once('.').map_or((None, rest), |(subsection, name)| (Some(subsection), name));
+    // Section and name are case-insensitive, the subsection is not: git-config(1), "Syntax".
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && !text.is_empty();
     if !plain(section) || !plain(name) || subsection.is_some_and(|text| text.contains(char::is_control)) {
         return None;
@@ -274,6 +275,7 @@ pub fn danger(key: &str) -> Text {
         ("extensions.*", || text!("changes how git reads the repository")),
     ];
     let section = key.split('.').next().unwrap_or(key);
+    // A row `section.*` describes keys with a subsection too: `gpg.*` covers `gpg.ssh.program`.
     let known = DANGERS.iter().find(|(pattern, _)| {
         matches_key(pattern, key)
             || pattern.strip_suffix(".*").is_some_and(|known| !known.contains('.') && known == section)
@@ -290,10 +292,12 @@ pub fn is_network_url(url: &str) -> bool {
     }
     if let Some((scheme, rest)) = url.split_once("://") {
         let authority = rest.split('/').next().unwrap_or_default();
+        // The host must not begin with `-`: ssh would read it as an option.
         return SCHEMES.contains(&scheme) && authority.split('@').all(is_host);
     }
     // `user@host:path`; `transport::address` would start the program of that transport.
     let Some((host, path)) = url.split_once(':') else { return false };
+    // With a slash before the colon, git reads the text as a local path: git-clone(1), "Git URLs".
     !path.is_empty() && !path.starts_with([':', '-']) && !host.contains('/') && host.split('@').all(is_host)
 }
 

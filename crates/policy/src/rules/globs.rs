@@ -1,4 +1,4 @@
-//! Globs for names: those of users, those of the built-in tables, and those that a shell would expand.
+//! Globs for names: globs of users, patterns of the built-in tables, and patterns that a shell would expand.
 //!
 //! A user's glob is matched in time linear in glob and name. Its syntax is that of the `glob` crate, which parses it
 //! first and reports errors. The crate's matcher is not used: it backtracks at every star and takes minutes for a few
@@ -82,7 +82,7 @@ fn tokens(glob: &str) -> Vec<Token> {
     while at < glob.len() {
         let (token, length) = token(&glob[at..]);
         at += length;
-        // Repeated ones have the same meaning as a single one.
+        // `**/**/` means the same as `**/`, and every token costs a step for each character of a name.
         if !(matches!(token, Token::Run | Token::Folders) && out.last() == Some(&token)) {
             out.push(token);
         }
@@ -132,6 +132,7 @@ fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
     spread(tokens, &mut reached, true);
     let mut next = vec![false; tokens.len() + 1];
     for (index, c) in path.chars().flat_map(char::to_lowercase).enumerate() {
+        // The glob matched a folder above, and everything below a match is included.
         if above && c == '/' && index > 0 && reached[tokens.len()] {
             return true;
         }
@@ -152,7 +153,7 @@ fn matches(tokens: &[Token], path: &str, above: bool) -> bool {
     !path.is_empty() && reached[tokens.len()]
 }
 
-/// Tokens that match nothing are skipped; folders only at the beginning of one.
+/// Marks the positions after tokens that can match nothing. `**/` can match nothing only at the beginning of a name.
 fn spread(tokens: &[Token], reached: &mut [bool], begins: bool) {
     for (at, token) in tokens.iter().enumerate() {
         let nothing = matches!(token, Token::Run | Token::Rest) || *token == Token::Folders && begins;
@@ -161,6 +162,7 @@ fn spread(tokens: &[Token], reached: &mut [bool], begins: bool) {
 }
 
 fn in_ranges(ranges: &[(char, char)], c: char) -> bool {
+    // A range such as `[@-_]` contains capitals and no small letters, and case is ignored.
     let upper = c.to_uppercase().next().unwrap_or(c);
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&c) || (*first..=*last).contains(&upper))
 }
@@ -173,6 +175,7 @@ pub(crate) fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
     let mut back: Option<(usize, usize)> = None;
     while n < name.len() {
         if pattern.get(p) == Some(&b'*') {
+            // Only the last star needs another try: an earlier one with a longer match would leave less for the rest.
             back = Some((p, n));
             p += 1;
         } else if pattern.get(p).is_some_and(|byte| byte.eq_ignore_ascii_case(&name[n])) {

@@ -1,7 +1,7 @@
 //! Decides which names must never be read and which must never be written.
 //!
-//! This module looks only at text: it resolves no links and opens no files. Code that opens files must check the real
-//! name, and every other spelling of the same file.
+//! This module looks only at text: it resolves no links and opens no files. Code that opens a file must check its real
+//! name and every other spelling of it.
 
 use super::{copies, credentials};
 use crate::rules::globs::{UserGlob, matches_name, may_meet};
@@ -98,7 +98,7 @@ const BLOCKED_DATA: &[&str] = &[
     "*.tfvars",
     "*.tfvars.json",
     "terraform.tfstate*",
-    // Also the name of the program that writes it.
+    // `htpasswd` is also a program, so the word alone may be no file.
     "htpasswd",
     "*.htpasswd",
 ];
@@ -241,8 +241,8 @@ impl PathRules {
     /// Returns the pattern of the rule that blocks `path` from being read, written, listed or searched. Only the name
     /// is judged: a file `x.pem` may turn out to contain only certificates, and `token` may be a folder.
     ///
-    /// It is cheap enough for every file of a walk: it allocates nothing if no user glob is set and the name is ASCII
-    /// and contains no word for credentials.
+    /// It is cheap enough for every file of a walk: it allocates nothing if no user glob is set, the name is ASCII, and
+    /// it contains no word for credentials.
     pub fn blocks(&self, path: &str) -> Option<&str> {
         self.judge(path).filter(|blocked| blocked.unless != Some(Harmless::Package)).map(|blocked| blocked.rule)
     }
@@ -273,10 +273,12 @@ impl PathRules {
     }
 
     fn built_in(&self, path: &str) -> Option<Blocked<'static>> {
+        // These names are secrets in packages too, so this list is checked before the packages.
         if let Some(rule) = self.blocked.find(path) {
             return Some(Blocked { rule, unless: None });
         }
         let by_form = self.outside_packages.find(path).map(|rule| {
+            // Only a file can be read as PEM. Below a folder `x.pem/`, no content shows that a file is harmless.
             let file = path.rsplit('/').next().is_some_and(|name| matches_name(b"*.pem", name.as_bytes()));
             Blocked { rule, unless: (rule == "*.pem" && file).then_some(Harmless::Certificates) }
         });
@@ -300,6 +302,7 @@ impl PathRules {
         if self.guarded.is_empty() {
             return None;
         }
+        // A file system may ignore case, so that another spelling is the same file.
         let path = path.to_lowercase();
         let below = |guarded: &&String| {
             path.strip_prefix(guarded.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -315,6 +318,7 @@ impl PathRules {
     /// user is asked anyway about a program that reads files not named by any word, whatever its glob is.
     pub fn could_block<'r>(&'r self, component: &str) -> impl Iterator<Item = (&'r str, &'r str)> {
         let built_in = self.blocked.could_match(component).chain(self.outside_packages.could_match(component));
+        // Of the settings only globs for hidden names. The others could meet nearly every pattern: see `first_denied`.
         let hidden = |glob: &'r UserGlob| {
             let mut names = glob.shown.split('/').filter(|name| name.starts_with('.') && !matches!(*name, "." | ".."));
             names.next_back().map(|name| (glob.shown.as_str(), name))
@@ -323,8 +327,8 @@ impl PathRules {
         built_in.chain(of_settings.filter(move |(_, name)| could_expand_to(component, name)))
     }
 
-    /// Returns the first rule of the settings that blocks: a shell pattern that matches no rule of
-    /// [`PathRules::could_block`] could still match a name that it covers.
+    /// Returns the first rule of the settings that blocks. A shell pattern that matches no rule of
+    /// [`PathRules::could_block`] could still match a name that this rule covers.
     pub fn first_denied(&self) -> Option<&str> {
         let listed = (!self.only.is_empty()).then_some(ONLY);
         self.denied.first().map(|glob| glob.shown.as_str()).or(listed)
@@ -358,8 +362,10 @@ fn is_in_package(path: &str) -> bool {
     let is_here = |at: usize, store: &[&str]| {
         let here = names.get(at..at + store.len()).unwrap_or(&[]);
         let same = here.len() == store.len() && here.iter().zip(store).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        // One name is the package, and one more is in it: `node_modules/server.key` comes from no registry.
         same && names.len() > at + store.len() + 1
     };
+    // `node_modules/x/../../server.key` is outside of the package.
     !names.contains(&"..") && (0..names.len()).any(|at| PACKAGES.iter().any(|store| is_here(at, store)))
 }
 
@@ -384,7 +390,7 @@ type Ends = u16;
 struct Keyed {
     /// The patterns sorted by key; those with the same key stay in the order of the list.
     patterns: Vec<(Ends, &'static str)>,
-    /// A bit for each key and a few others, because nearly all names have none of the keys.
+    /// A hashed bit for each key. Nearly all names have none of the keys, and this rules most of them out at once.
     filter: [u64; 16],
 }
 
@@ -438,7 +444,7 @@ impl NameTable {
         while !rest.is_empty() {
             let end = rest.bytes().position(|byte| byte == b'/').unwrap_or(rest.len());
             let name = &rest[..end];
-            // `./` is no name, and the rest of the path is checked separately.
+            // `.` is no name. The names after it are checked in their own rounds of the loop.
             if name != "."
                 && let Some(pattern) = self.at(name, rest)
             {

@@ -75,6 +75,7 @@ pub fn check_glob(glob: &str) -> Result<(), Text> {
     if glob.len() > LONGEST_GLOB {
         return Err(text!("a glob has at most {most} bytes.", most = LONGEST_GLOB));
     }
+    // Such a glob would match every file.
     if glob.trim_matches(['/', '.']).is_empty() {
         return Err(text!("this glob names the whole project; give the name of a file or folder."));
     }
@@ -151,12 +152,14 @@ impl Settings {
         self
     }
 
-    /// Narrows `commands.only` to the commands that both the earlier rules and these allow. An empty list changes nothing.
+    /// Narrows `commands.only` to the commands that both the earlier rules and these allow. An empty list changes
+    /// nothing.
     #[must_use]
     pub fn narrow_commands(mut self, rules: &[CommandRule]) -> Settings {
         if self.commands.only.is_empty() {
             self.commands.only = rules.to_vec();
         } else if !rules.is_empty() {
+            // `common` returns a rule that matches nothing instead of an empty list, which would allow every command.
             self.commands.only = CommandRule::common(&self.commands.only, rules);
         }
         self

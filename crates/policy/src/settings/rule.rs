@@ -77,7 +77,7 @@ impl CommandRule {
                 found = expanded
             ));
         }
-        // The parser does not split words at such characters, so the rule would be one word that no command has.
+        // `shell_words` does not split words at such characters, so the rule would contain a word that no command has.
         if line.chars().any(|c| !matches!(c, ' ' | '\t' | '\n') && (c.is_whitespace() || c.is_control())) {
             return Err(text!(
                 "the command rule has white space or a control character that separates no words, such as a no-break space that \
@@ -118,11 +118,13 @@ impl CommandRule {
 
     /// Returns the commands that both rules match: the longer rule if it begins with the shorter one.
     fn and(&self, other: &CommandRule) -> Option<CommandRule> {
+        // A longer rule matches fewer commands.
         let (long, short) = if self.0.len() >= other.0.len() { (self, other) } else { (other, self) };
         (long.0.starts_with(&short.0) && !short.0.is_empty()).then(|| long.clone())
     }
 
-    /// Returns the rules for the commands that both lists match, never an empty list, because that would allow everything.
+    /// Returns the rules for the commands that both lists match, never an empty list, because that would allow
+    /// everything.
     pub(super) fn common(a: &[CommandRule], b: &[CommandRule]) -> Vec<CommandRule> {
         let mut both: Vec<CommandRule> = Vec::new();
         for rule in a.iter().flat_map(|rule| b.iter().filter_map(|other| rule.and(other))) {
@@ -138,6 +140,7 @@ impl CommandRule {
 impl fmt::Display for CommandRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_plain = |word: &String| !word.is_empty() && !word.contains([' ', '\t', '\n', '\'', '"', '\\', '#']);
+        // `line` refuses these characters outside of a list.
         if self.0.iter().any(|word| word.contains(['$', '`'])) {
             f.write_str(&serde_json::json!(self.0).to_string())
         } else if self.0.iter().all(is_plain) {

@@ -17,7 +17,7 @@ const BLOCKED_PROGRAMS: &[(&str, Harm)] = &[
     ("shutdown reboot halt poweroff killall5", Harm::StopsMachine),
 ];
 
-/// Programs that do such harm with one of these words.
+/// Programs that do such harm if one of these words is an argument.
 const BLOCKED_WORDS: &[(&str, &str, Harm)] = &[
     ("zpool", "destroy labelclear", Harm::ErasesDisk),
     ("zfs", "destroy", Harm::ErasesDisk),
@@ -51,7 +51,8 @@ enum Harm {
     StopsMachine,
 }
 
-/// Returns why a command is blocked. `folders` are the folders in which it may run: relative to the root, absolute, or below `~`.
+/// Returns why a command is blocked. `folders` are the folders in which it may run: relative to the root, absolute, or
+/// below `~`.
 pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Option<Text> {
     let redirections = command.parsed.redirections.iter().filter(|it| it.operator.contains('>'));
     for redirection in redirections {
@@ -69,6 +70,7 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
         let row = BLOCKED_WORDS.iter().find(|(programs, ..)| has(programs, program))?;
         literals().any(|word| has(row.1, word)).then_some(row.2)
     };
+    // There is one program for each kind of file system: `mkfs.ext4`, `newfs_msdos`.
     let makes_file_system = program.starts_with("mkfs") || program.starts_with("newfs");
     if makes_file_system {
         return Some(reason_of(Harm::ErasesDisk, program));
@@ -76,18 +78,21 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
     if let Some(harm) = by_name.or_else(by_word) {
         return Some(reason_of(harm, program));
     }
+    // The first argument may be the signal 1: `kill -1 PID`. After it, `-1` means every process.
     if program == "kill" && literals().skip(1).any(|word| word == "-1") {
         return Some(text!("`kill` with -1 ends every process. Name the process."));
     }
     if has(DEVICE_WRITERS, program) {
         for path in arguments.iter().filter_map(path_text) {
-            // Only `dd` reads devices by an operand of its own. The value of an option can be in its word: `-o/dev/sda`.
+            // Only `dd` reads devices by an operand of its own. The value of an option can be in its word:
+            // `-o/dev/sda`.
             let path = match path.strip_prefix("of=") {
                 Some(path) => path,
                 None if path.starts_with("--") => path.split_once('=').map_or(path, |(_, value)| value),
                 None if path.starts_with('-') => path.get(2..).unwrap_or(path),
                 None => path,
             };
+            // A device before the last operand is a source: `cp /dev/sda image`.
             let is_source = program != "dd" && matches!(program, "cp" | "tar") && !is_last(arguments, path);
             if is_device(path, folders) && !path.starts_with("if=") && !is_source {
                 return Some(text!("The command is blocked: it writes to the device {path}.", path = shown(path, 80)));
@@ -121,9 +126,10 @@ fn reached_operands<'w>(program: &str, arguments: &'w [ShellWord]) -> &'w [Shell
         "rm" if has_option(arguments, "rR", "--recursive") => arguments,
         "chmod" | "chown" | "chgrp" | "setfacl" if has_option(arguments, "R", "--recursive") => arguments,
         "mv" if has_option(arguments, "t", "--target-directory") => arguments,
+        // The last operand of `mv` is the target, which it does not remove.
         "mv" => arguments.split_last().map_or(arguments, |(_, sources)| sources),
         "find" if removes_found(arguments) => {
-            // The folders of `find` precede the expression, and options about links precede them.
+            // The folders of `find` precede the expression, and the options for links precede the folders.
             let is_early = |text: &str| matches!(text, "-H" | "-L" | "-P" | "--") || text.starts_with("-O");
             let begins = |word: &ShellWord| {
                 word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']) && !is_early(text))
@@ -168,6 +174,7 @@ pub(super) fn list_folders(cwd: &str, commands: &[ListedCommand]) -> Vec<String>
             continue;
         }
         let target = arguments.iter().find(|word| !is_option(word)).map_or("~".to_owned(), display);
+        // Whether a `cd` runs is unknown, so the folders before it stay in the list.
         let below: Vec<String> = folders.iter().map(|folder| join(folder, &target)).collect();
         for folder in below {
             if folders.len() < MAX_FOLDERS && !folders.contains(&folder) {
@@ -240,6 +247,7 @@ fn removes_found(arguments: &[ShellWord]) -> bool {
 
 /// Reports whether a path is a block device or the memory of the machine.
 fn is_device(path: &str, folders: &[String]) -> bool {
+    // After `cd /dev`, `sda` is a device too.
     let below = folders.iter().filter(|folder| folder.starts_with('/')).map(|folder| join(folder, path));
     let own = path.starts_with('/').then(|| path.to_owned());
     own.into_iter().chain(below).any(|path| {
@@ -250,18 +258,20 @@ fn is_device(path: &str, folders: &[String]) -> bool {
     })
 }
 
-/// Reports whether a word names the whole system, one of its main folders, the home folder, or everything above the project.
+/// Reports whether a word names the whole system, one of its main folders, the home folder, or everything above the
+/// project.
 fn reaches_everything(word: &ShellWord, folders: &[String]) -> bool {
     match word {
         ShellWord::Home(text) => is_home(text),
-        // The rest of the word can be empty.
+        // The unknown rest of the word can be empty.
         ShellWord::Unknown { prefix, .. } => prefix.starts_with('/') && is_system(prefix),
         ShellWord::Literal(text) | ShellWord::Pattern(text) => folders.iter().any(|folder| {
             let path = join(folder, text);
             if path.starts_with('/') {
                 is_system(&path)
             } else if path.starts_with('~') {
-                // `~` is literal unless the shell replaces it, and a folder below it comes from `cd ~`.
+                // A literal `~` is a plain name: the shell did not replace it. A folder that begins with `~` comes from
+                // `cd ~`.
                 !text.starts_with('~') && is_home(&path)
             } else {
                 let (above, names) = resolve(&path);
@@ -301,6 +311,7 @@ pub(super) fn resolve(path: &str) -> (usize, Vec<&str>) {
     for name in path.split('/') {
         match name {
             "" | "." => {}
+            // Above `/` is `/` again.
             ".." if names.pop().is_none() => above += usize::from(!path.starts_with('/')),
             ".." => {}
             _ => names.push(name),

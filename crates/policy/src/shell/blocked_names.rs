@@ -1,7 +1,7 @@
 //! Finds names of blocked files among the words of a command.
 //!
-//! In the sandbox these files are absent, so a name that this module misses finds no file. A refusal that names the
-//! rule is clearer than a missing file.
+//! In the sandbox these files are absent, so a command finds no file under a name that this module misses. A refusal
+//! with the rule is clearer for the model than a missing file.
 
 use super::Ground;
 use super::block_list::{display, is_option, may_reach_everything};
@@ -30,7 +30,7 @@ pub(super) fn find_blocked_name(command: &ListedCommand, ground: Ground<'_>, fol
     if let Some(reason) = targets.into_iter().find_map(|word| find_in_word(word, ground, folders)) {
         return Some(reason);
     }
-    // The words of a command that another one runs are listed with it.
+    // The command that it runs is listed too, with its own words.
     if command.is_wrapper {
         return None;
     }
@@ -45,6 +45,7 @@ fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWor
     let literal = |at: usize| arguments.get(at).and_then(ShellWord::literal).unwrap_or("");
     let follows = |at: usize, options: &[&str]| at > 0 && options.contains(&literal(at - 1));
     let all = || arguments.iter().enumerate();
+    // Names, sizes and dates of blocked files are not secret.
     if has(NAMES_ONLY) {
         return Vec::new();
     }
@@ -81,6 +82,7 @@ fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWor
         let summarises = arguments
             .iter()
             .any(|word| word.literal().is_some_and(|text| text.starts_with("--stat") || text.starts_with("--name-")));
+        // Only the subcommands that print contents count. Without a patch, `git log` prints none.
         let skipped = match literal(first) {
             "log" if !arguments.iter().any(prints) => return Vec::new(),
             "diff" | "show" if summarises && !arguments.iter().any(prints) => return Vec::new(),
@@ -95,19 +97,21 @@ fn list_files<'w>(program: &str, arguments: &'w [ShellWord]) -> Vec<&'w ShellWor
             all().skip(first + 1).filter(|(at, word)| (!is_option(word) || is_lines(word)) && !is_value(*at));
         return operands.map(|(_, word)| word).skip(skipped).collect();
     }
-    // Files that an archive excludes are not opened.
+    // Files that an option excludes are not opened.
     let is_left_out = |at: usize| follows(at, &["--exclude", "-x"]) || literal(at).starts_with("--exclude");
     all().filter(|(at, _)| !is_left_out(*at)).map(|(_, word)| word).collect()
 }
 
-/// Reports whether an option gives a pattern or a script, so that every operand is a file: `-e`, also in a cluster, and `-f`.
+/// Reports whether an option gives a pattern or a script, so that every operand is a file: `-e`, also in a cluster, and
+/// `-f`.
 fn gives_pattern(program: &str, option: &str) -> bool {
     let is_cluster = option.starts_with('-') && !option.starts_with("--") && option.contains(['e', 'f']);
     let is_long = ["--reg", "--exp", "--fil"].iter().any(|long| option.starts_with(long)) && option != "--files";
     !matches!(program, "jq" | "yq" | "fd" | "fdfind") && (is_cluster || is_long)
 }
 
-/// Returns why a word is refused: it is a blocked name, has one after `=`, `:` or `@`, or is a pattern that matches one.
+/// Returns why a word is refused: it is a blocked name, has one after `=`, `:` or `@`, or is a pattern that matches
+/// one.
 pub(super) fn find_in_word(word: &ShellWord, ground: Ground<'_>, folders: &[String]) -> Option<Text> {
     let (ShellWord::Literal(text) | ShellWord::Home(text) | ShellWord::Pattern(text)) = word else { return None };
     if let ShellWord::Pattern(pattern) = word {
@@ -117,11 +121,13 @@ pub(super) fn find_in_word(word: &ShellWord, ground: Ground<'_>, folders: &[Stri
     if text.len() > LONGEST_PATH || text.contains('\n') {
         return None;
     }
+    // The value of an option can be in its word: `-f.env`, `--file=.env`, `HEAD:.env`, `@.env`.
     let attached = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
     let pieces = [text.as_str()].into_iter().chain(attached).chain(text.split(['=', ':', '@']).skip(1));
     for piece in pieces.filter(|piece| !piece.is_empty()) {
         for folder in folders {
             let mut names = vec![piece.to_owned()];
+            // The real path counts too, so that a link to a blocked file is found.
             if let PathFact::Inside { names: real } = ground.facts.path(folder, piece) {
                 names.extend(real);
             }
@@ -139,7 +145,7 @@ fn find_rule<'g>(name: &str, written: &str, folder: &str, ground: Ground<'g>) ->
         None => false,
         Some(Harmless::Package) => true,
         Some(Harmless::Certificates) => ground.facts.seen(folder, written) == Seen::Certificates,
-        // Most words like `token` are no files: `cargo test token`.
+        // A word such as `token` is usually no file: `cargo test token`.
         Some(Harmless::NoFile) => !matches!(ground.facts.seen(folder, written), Seen::File | Seen::Certificates),
     };
     (!is_harmless).then_some(rule)

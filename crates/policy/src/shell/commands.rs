@@ -1,4 +1,4 @@
-//! The commands that a text would run.
+//! Lists the commands that a text would run.
 
 use super::parse::{Parsed, ShellWord, SimpleCommand, parse};
 use super::wrappers::{Inner, list_inner};
@@ -15,7 +15,7 @@ const MAX_WORDS: usize = 20_000;
 #[derive(Debug)]
 pub(super) struct CommandList {
     pub(super) commands: Vec<ListedCommand>,
-    /// Cleared if some command, or the name of its program, cannot be read.
+    /// Whether every command and the name of its program could be read.
     pub(super) is_complete: bool,
     pub(super) has_loops: bool,
     /// The construct that the parser does not read, in English.
@@ -26,11 +26,12 @@ pub(super) struct CommandList {
 #[derive(Debug)]
 pub(super) struct ListedCommand {
     pub(super) words: Vec<ShellWord>,
-    /// The parsed command. Its words differ if it came from a wrapper or a script.
+    /// The parsed command that this one is or that runs it. For a command under a wrapper, its words include the
+    /// wrapper.
     pub(super) parsed: Rc<SimpleCommand>,
-    /// Set for a command of the text itself.
+    /// Whether it is a command of the text itself.
     pub(super) is_outer: bool,
-    /// Set if the command runs another one, which is listed with its words.
+    /// Whether the command runs another one, which is listed with its own words.
     pub(super) is_wrapper: bool,
 }
 
@@ -39,7 +40,7 @@ impl ListedCommand {
     pub(super) fn span(&self, text: &str) -> Option<Range<usize>> {
         let span = self.parsed.span.clone().filter(|_| self.is_outer)?;
         let mut kept = text.get(span.clone())?.trim_end_matches([' ', '\t', '\n', ';', '&', '|']);
-        // The bracket that ends a subshell is not part of its last command.
+        // A bracket that ends a subshell is not part of the last command in it.
         if kept.ends_with(')') && kept.matches(')').count() > kept.matches('(').count() {
             kept = kept.trim_end_matches(')').trim_end();
         }
@@ -56,6 +57,7 @@ impl CommandList {
         while let Some((text, depth)) = texts.pop() {
             let Parsed { mut commands, uses_numbers_by_name, has_loops } = match parse(&text) {
                 Ok(parsed) => parsed,
+                // The other texts are still listed, so that deny rules match what can be read.
                 Err(unreadable) => {
                     list.is_complete = false;
                     list.unreadable.get_or_insert(unreadable.construct);
@@ -63,7 +65,7 @@ impl CommandList {
                 }
             };
             commands.sort_by_key(|command| command.position);
-            // A script inherits variables, whose values arithmetic would evaluate.
+            // A script inherits variables that this text does not show, and arithmetic evaluates their values.
             list.is_complete &= depth == 0 || !uses_numbers_by_name;
             list.has_loops |= has_loops;
             for command in commands {
@@ -87,6 +89,7 @@ impl CommandList {
         let mut waiting = vec![command.words.clone()];
         let mut is_outer = depth == 0;
         while let Some(words) = waiting.pop() {
+            // Each wrapper repeats the words after it, so a chain of them takes quadratic space.
             match words_left.checked_sub(words.len() + 1) {
                 Some(left) => *words_left = left,
                 None => {

@@ -1,5 +1,5 @@
-//! Rules about commands: a rule such as `git push` matches a command by the last part of its program's name, with options before
-//! the subcommand skipped.
+//! Rules about commands: a rule such as `git push` matches a command by the last part of its program's name, with
+//! options before the subcommand skipped.
 
 use super::commands::CommandList;
 use super::parse::ShellWord;
@@ -38,6 +38,7 @@ fn match_rule<'r>(rule: &'r [String], words: &[ShellWord]) -> RuleMatch<'r> {
         return RuleMatch::None;
     };
     let Some(name) = name.literal().map(base_name) else { return RuleMatch::Unknown };
+    // A rule matches a program wherever it is: `/usr/bin/git`.
     let program = base_name(program);
     let Some((subcommand, others)) = rest.split_first() else {
         return if name == program { RuleMatch::Matched(rule) } else { RuleMatch::None };
@@ -66,6 +67,7 @@ fn match_rule<'r>(rule: &'r [String], words: &[ShellWord]) -> RuleMatch<'r> {
                 worst = worst.max(match_others(rule, others, &arguments[at + 1..]));
             }
             Some(ShellWord::Literal(_)) | None => {}
+            // The subcommand is known only at run time.
             Some(_) => worst = worst.max(RuleMatch::Unknown),
         }
     }
@@ -83,13 +85,15 @@ fn may_set_alias(name: &str, globals: &[ShellWord], rest: &[ShellWord]) -> bool 
     if name != "git" || subcommand.literal() != Some("config") {
         return false;
     }
-    // The first word with a dot is the key or a file. An unknown word before it can be the key, or a section that is renamed.
+    // `git config` can set an alias: the first word with a dot is its key or a file. An unknown word before that one
+    // can be the key, or the section to rename.
     let is_alias = |word: &ShellWord| word.literal().is_some_and(|text| text.to_ascii_lowercase().starts_with("alias"));
     let is_key = |word: &&ShellWord| word.literal().is_none_or(|text| text.contains('.'));
     operands.iter().any(is_alias) || operands.iter().find(is_key).is_some_and(|word| word.literal().is_none())
 }
 
-/// Matches the words of a rule after its subcommand: an option can be anywhere, other words are next.
+/// Matches the words of a rule after its subcommand. Options can be anywhere. The other words must be, in order, the
+/// first words that are no options.
 fn match_others<'r>(rule: &'r [String], others: &[String], arguments: &[ShellWord]) -> RuleMatch<'r> {
     let is_known = arguments.iter().all(|word| word.literal().is_some());
     let (options, expected): (Vec<&String>, Vec<&String>) = others.iter().partition(|word| word.starts_with('-'));
@@ -98,6 +102,7 @@ fn match_others<'r>(rule: &'r [String], others: &[String], arguments: &[ShellWor
     let mut may_be_value = false;
     for text in arguments.iter().filter_map(ShellWord::literal) {
         if text.starts_with('-') {
+            // Whether this option takes the next word is unknown, so one word after it may be skipped.
             may_be_value = !text.contains('=');
         } else if expected.next_if(|word| *word == text).is_some() || may_be_value {
             may_be_value = false;

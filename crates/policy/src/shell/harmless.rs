@@ -49,7 +49,8 @@ const GREP_LONG: &str = "count files-with-matches ignore-case invert-match line-
     extended-regexp fixed-strings perl-regexp word-regexp";
 const GREP_VALUES: &str = "regexp max-count context after-context before-context color";
 
-/// Subcommands of git with their harmless options. The repository must name no program that git would run.
+/// Subcommands of git with their harmless options. They count only in a repository that names no program for git to
+/// run.
 const GIT: &[Options] = &[
     options("status", "bsuz", "", "short branch porcelain long show-stash ahead-behind no-renames", "", 0),
     options("log", "1234567890z", "n", GIT_LONG, GIT_VALUES, 0),
@@ -72,6 +73,7 @@ const TEXT_ONLY: &str =
 
 /// Reports whether a command only reads files of the project that are not blocked.
 pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: &[String]) -> bool {
+    // A variable can name a program, as `GIT_PAGER` does.
     if !command.is_outer || !command.parsed.assignments.is_empty() {
         return false;
     }
@@ -88,11 +90,13 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
         return false;
     }
     let is_builtin = matches!(*name, "cd" | "echo" | "test" | "[" | "pwd" | "type" | "true" | "false" | ":" | "wait");
+    // A program of the project may have been written by the model, whatever its name is.
     if !is_builtin && (name.contains('/') || ground.facts.program(name) != ProgramFact::System) {
         return false;
     }
     let (row, arguments) = match (*name, arguments) {
         ("git", [subcommand, rest @ ..]) => {
+            // Settings of a repository make git run programs, also for `git status`: `core.fsmonitor`.
             if !folders.iter().all(|folder| ground.facts.is_plain_repository(folder)) {
                 return false;
             }
@@ -109,7 +113,7 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
         "cd" if command.words.iter().any(|word| matches!(word, ShellWord::Pattern(_))) => false,
         "cd" => command.words.len() == 2 && operands.next().is_some_and(|folder| !matches!(folder, "" | "-")),
         "pwd" | "uname" | "whoami" | "hostname" | "nproc" => operands.next().is_none(),
-        // Other operands set the clock.
+        // Only a format prints: `date 010100002030` sets the clock.
         "date" => operands.all(|operand| operand.starts_with('+')),
         "git" => prints_no_blocked_file(&words.as_deref().unwrap_or(&[])[1..], ground, folders),
         _ => true,
@@ -117,7 +121,7 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
     if !takes_its_operands {
         return false;
     }
-    // These compare and search the files in folders, which can be blocked.
+    // These read all files in a folder, and one of them can be blocked.
     if matches!(*name, "rg" | "diff") {
         let patterns = usize::from(*name == "rg");
         let mut operands = command.words[1..].iter().filter(|word| !is_option(word)).skip(patterns).peekable();
@@ -139,8 +143,8 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
         && (is_text || command.words[1..].iter().all(|word| is_readable(word, ground, folders)))
 }
 
-/// Returns `true` for a git command that prints the contents only of files that it names. A revision can be the hash of a blocked file, and
-/// a folder can have one.
+/// Returns `true` for a git command that prints the contents only of files that it names. A revision can be the hash of
+/// a blocked file, and a folder can contain a blocked file.
 fn prints_no_blocked_file(words: &[&str], ground: Ground<'_>, folders: &[String]) -> bool {
     let Some((subcommand, arguments)) = words.split_first() else { return false };
     let operands = || arguments.iter().filter(|word| !word.starts_with('-'));
@@ -180,7 +184,7 @@ fn has_only_options(row: &Options, arguments: &[&str], is_test: bool) -> bool {
     while let Some(word) = words.next() {
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            // Some take a value only after `=`, and a word that is skipped could be an option.
+            // Some options take a value only after `=`, so the next word could be an option of its own.
             if has(row.long_values, name) {
                 if value.is_none() {
                     return false;

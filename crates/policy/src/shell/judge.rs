@@ -29,8 +29,8 @@ const MAX_LOOKUPS: usize = 4_000;
 /// Maximum number of commands in a decision.
 const MAX_LISTED: usize = 64;
 
-/// Judges a command that runs in `cwd`, a folder relative to the root. For a command that is fully confined, only rules that deny count,
-/// and the user's rules if it cannot be read.
+/// Judges a command that runs in `cwd`, a folder relative to the root. For a command that is fully confined, only rules
+/// that deny count, and the user's rules if it cannot be read.
 pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: Confinement) -> Decision {
     if command.len() > MAX_BYTES {
         let reason = text!(
@@ -40,12 +40,14 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: C
         );
         return Decision { code: Some(ErrorCode::TooLarge), ..Decision::new(Judgement::Deny, "too_large", reason) };
     }
+    // First, what denies or may deny; only if nothing does, what allows.
     let list = CommandList::read(command);
     let question = Question::Right;
     let mut findings = Findings { command, question, all: Vec::new(), marks: Vec::new() };
     find_denied(&list, cwd, ground, &mut findings);
     let rules = &ground.settings.commands;
     let has_rules = !rules.deny.is_empty() || !rules.only.is_empty();
+    // The user approves what the terminal displays, so invisible characters count like unreadable text.
     let is_hidden = command.chars().any(deceives);
     if has_rules && (!list.is_complete || is_hidden) {
         findings.add(Judgement::Ask, "unreadable", unread(&list, is_hidden), None);
@@ -53,6 +55,7 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: C
     if findings.worst() == Judgement::Allow {
         find_permission(&list, cwd, ground, confinement, is_hidden, &mut findings);
     } else {
+        // A rule of the user may deny this command, so no mode may answer for the user.
         findings.question = Question::Person;
     }
     let question = findings.question;
@@ -74,12 +77,13 @@ pub(crate) fn judge(command: &str, cwd: &str, ground: Ground<'_>, confinement: C
 fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut Findings<'_>) {
     let rules = &ground.settings.commands;
     let mut folders = list_folders(cwd, &list.commands);
-    // Each word is looked up in each folder. In the sandbox, blocked files are absent anyway.
+    // Each word is looked up in each folder. If that is too much, the first folder alone is tried, or none: in the
+    // sandbox blocked files are absent, and without one `find_permission` asks.
     if !can_look_up(list, &folders) {
         folders.truncate(1);
     }
     let can_look_up = can_look_up(list, &folders);
-    // The parser does not read functions.
+    // A text with a function is unreadable, so a fork bomb is recognised by its text.
     if let Some(reason) = find_fork_bomb(findings.command).filter(|_| list.unreadable.is_some()) {
         findings.add(Judgement::Deny, "blocked_command", reason, None);
     }
@@ -103,7 +107,7 @@ fn find_denied(list: &CommandList, cwd: &str, ground: Ground<'_>, findings: &mut
             RuleMatch::None => {}
         }
         let is_listed = |rule: &CommandRule| rule.is_prefix_of(command.words.iter().map(ShellWord::literal));
-        // A variable such as PATH decides which program a name means.
+        // With an assignment, a listed name can mean another program: `PATH=. ls`.
         let is_plain = command.parsed.assignments.is_empty() && rules.only.iter().any(is_listed);
         let is_redirection_alone = command.words.is_empty() && command.parsed.assignments.is_empty();
         if !(rules.only.is_empty() || is_plain || is_redirection_alone) {
@@ -139,6 +143,7 @@ fn find_permission(
     }
     let folders = list_folders(cwd, &list.commands);
     let is_short = !list.has_loops && list.commands.len() <= MAX_HARMLESS && folders.len() < MAX_FOLDERS;
+    // The sandbox also confines a text that cannot be read, so this precedes the check for such texts.
     if confinement == Confinement::Full {
         let reason = text!("The sandbox confines it.");
         return findings.add(Judgement::Allow, "sandbox", reason, None);
@@ -162,7 +167,7 @@ fn find_permission(
         findings.question = Question::Person;
         return findings.add(Judgement::Ask, "unreadable", unread(list, is_hidden), None);
     }
-    // Words that were not looked up can name blocked files.
+    // Words that were not looked up can name blocked files, and no sandbox hides these files.
     if !can_look_up(list, &folders) {
         findings.question = Question::Person;
         let reason = text!("The command has too many words to compare each with the names of blocked files.");
@@ -185,11 +190,13 @@ fn find_permission(
     }
 }
 
-/// Reports whether a rule of the settings allows a command. Redirections to files and assignments are not part of a rule.
+/// Reports whether a rule of the settings allows a command. Redirections to files and assignments are not part of a
+/// rule.
 fn is_allowed(command: &ListedCommand, ground: Ground<'_>) -> bool {
     let has_more = !command.parsed.assignments.is_empty()
         || command.parsed.redirections.iter().any(|it| {
             it.target.literal().is_none_or(|target| {
+                // `cargo test > file` writes a file that the rule `cargo test` does not name; `2>&1` writes none.
                 target != "/dev/null" && !(it.operator == ">&" && target.bytes().all(|byte| byte.is_ascii_digit()))
             })
         });
@@ -241,7 +248,7 @@ struct Findings<'c> {
 impl Findings<'_> {
     fn add(&mut self, judgement: Judgement, rule: &str, reason: Text, command: Option<&ListedCommand>) {
         let met = Met { judgement, rule: rule.to_owned(), reason };
-        // A full list must not lack the strictest rule.
+        // A full list must not lack the strictest rule, so that rule replaces the last one.
         if self.all.len() == MAX_MET && judgement > self.worst() {
             self.all.pop();
         }

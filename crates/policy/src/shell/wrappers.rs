@@ -22,7 +22,8 @@ pub(super) enum Inner {
 /// The options of some programs.
 pub(super) struct Options {
     pub(super) programs: &'static str,
-    /// Short options without a value. A letter before a `:` is an option whose value, if any, is the rest of its word.
+    /// Short options without a value. A letter before a `:` is an option with an optional value, which is the rest of
+    /// its word.
     pub(super) flags: &'static str,
     /// Short options with a value, which is the rest of the word or else the next word.
     pub(super) values: &'static str,
@@ -122,13 +123,14 @@ pub(super) fn skip_options(words: &[ShellWord], options: &Options) -> Vec<usize>
                 at += 1;
                 for (index, letter) in text.char_indices().skip(1) {
                     if options.values.contains(letter) {
-                        // The value is the rest of the word, or else the next one.
+                        // Without a rest in its word, the value is the next word: `-n 5` and `-n5`.
                         at += usize::from(index + letter.len_utf8() == text.len());
                         break;
                     }
                     if options.flags.contains(&format!("{letter}:")) {
                         break;
                     }
+                    // A number has no value in the next word: `nice -5 command`.
                     unknown += usize::from(!options.flags.contains(letter) && !letter.is_ascii_digit());
                 }
             }
@@ -152,10 +154,12 @@ pub(super) fn list_inner(words: &[ShellWord], command: &SimpleCommand) -> Vec<In
     match name {
         "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "rbash" | "mksh" | "." | "source" => {
             let inner = read_shell(arguments, command);
+            // The script is listed even if another shell may read it differently: deny rules still match what bash
+            // would run.
             let is_certain = !matches!(&inner, Inner::Script(text) if differs_from_bash(name, text));
             if is_certain { vec![inner] } else { vec![inner, Inner::Unknown] }
         }
-        // It only looks the name up.
+        // `command -v` only looks the name up.
         "command" if matches!(arguments.first().and_then(ShellWord::literal), Some("-v" | "-V")) => Vec::new(),
         "eval" => vec![join_script(arguments)],
         "trap" => match arguments.first() {
@@ -210,6 +214,7 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
     if name == "env" && has_option(&|text| is_cluster_with(text, 'S') || text.starts_with("--s")) {
         return vec![Inner::Unknown];
     }
+    // The command can begin at a place that is not looked at.
     if places.len() > MAX_PLACES {
         all.push(Inner::Unknown);
     }
@@ -226,8 +231,8 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
                 && let ShellWord::Literal(text) | ShellWord::Unknown { prefix: text, .. } = first
                 && let Some((variable, value)) = text.split_once('=')
             {
-                // An unquoted value can end in a command of its own. Bash runs the values of some variables, and takes a function
-                // from others: `BASH_FUNC_ls%%=() { .. }`.
+                // An unquoted value can expand to several words, and the later ones can be a command. Bash runs the
+                // values of some variables, and defines functions from others: `BASH_FUNC_ls%%=() { .. }`.
                 let is_several = matches!(first, ShellWord::Unknown { several: true, .. });
                 if is_several || !is_plain_assignment(variable, value) {
                     all.push(Inner::Unknown);
@@ -236,6 +241,7 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
             }
         }
         if words.is_empty() {
+            // Without a command, these start a shell, which runs what it reads from its input.
             let is_shell = |text: &str| {
                 let is_cluster = is_cluster_with(text, 's') || is_cluster_with(text, 'i');
                 is_cluster || text.starts_with("--s") || text.starts_with("--lo")
@@ -247,7 +253,8 @@ fn list_wrapped(name: &str, arguments: &[ShellWord], options: &Options) -> Vec<I
         }
         let mut words = words.to_vec();
         if name == "xargs" {
-            // The text that replaces an input can be any word, and inputs follow otherwise.
+            // `xargs` puts an input in place of the mark, or appends all inputs. So the marked words and those at the
+            // end are unknown.
             match find_mark(&arguments[..at]) {
                 Some(mark) => replace_mark(&mut words, &mark),
                 None => return vec![Inner::Unknown],
@@ -284,7 +291,7 @@ fn find_mark(options: &[ShellWord]) -> Option<String> {
     Some("{}".to_owned())
 }
 
-/// Replaces each word that contains the text which a program replaces by an unknown word.
+/// Makes each word that contains `mark` unknown, because the program puts another text in its place.
 fn replace_mark(words: &mut [ShellWord], mark: &str) {
     for word in words {
         if let Some(at) = word.literal().and_then(|text| text.find(mark)) {
@@ -305,6 +312,7 @@ fn list_executed(arguments: &[ShellWord]) -> Vec<Inner> {
         rest = &rest[at + 1..];
         // A `+` is the end only after `{}`.
         let is_end = |at: usize| match rest[at].literal() {
+            // POSIX, `find`: a `+` elsewhere is an argument of the program.
             Some("+") => at > 0 && rest[at - 1].literal() == Some("{}"),
             text => text == Some(";"),
         };
@@ -312,13 +320,14 @@ fn list_executed(arguments: &[ShellWord]) -> Vec<Inner> {
         let mut words = rest[..end].to_vec();
         replace_mark(&mut words, "{}");
         all.push(Inner::Command(words));
+        // Several actions may follow each other, each with a program of its own.
         rest = &rest[end..];
     }
     all.extend(find_hidden_action(rest));
     all
 }
 
-/// Reports an unknown word that can be `-exec` before a program, or all of an action.
+/// Reports an unknown word that can be `-exec` before a program, or a whole action.
 fn find_hidden_action(words: &[ShellWord]) -> Option<Inner> {
     let is_option = |word: &ShellWord| word.literal().is_some_and(|text| text.starts_with('-'));
     let hides = |(at, word): (usize, &ShellWord)| match word {
@@ -340,7 +349,8 @@ fn join_script(words: &[ShellWord]) -> Inner {
     }
 }
 
-/// Reports whether a shell can read a script in another way than bash. For some shells `a &>x b` are two commands, and `[[` is a program.
+/// Reports whether a shell can read a script in another way than bash. For some shells `a &>x b` are two commands, and
+/// `[[` is a program.
 fn differs_from_bash(shell: &str, script: &str) -> bool {
     match shell {
         "bash" | "rbash" | "." | "source" => false,
@@ -362,10 +372,11 @@ fn read_shell(arguments: &[ShellWord], command: &SimpleCommand) -> Inner {
                 words.next();
             }
             "--login" | "--norc" | "--noprofile" | "--posix" | "--restricted" | "--verbose" | "--noediting" => {}
-            // Another option may take the next word.
+            // Bash accepts long options with one dash too. An option that is not listed could take the next word.
             "-rcfile" | "-init-file" => return Inner::Unknown,
             _ if text.starts_with("--") => return Inner::Unknown,
             _ if text.len() > 1 && text.starts_with(['-', '+']) => {
+                // The text of `-c` is the first operand, not the rest of the word: `bash -ce 'text'`.
                 takes_text |= text.starts_with('-') && text.contains('c');
                 match text.find(['o', 'O']) {
                     None => {}
@@ -377,7 +388,7 @@ fn read_shell(arguments: &[ShellWord], command: &SimpleCommand) -> Inner {
                 }
             }
             _ if takes_text => return Inner::Script(text.to_owned()),
-            // A file is a program like any other.
+            // A script in a file is not read: a file is a program like any other.
             _ if text != "-" && !is_special_file(text) => return Inner::Script(String::new()),
             _ => break,
         }
@@ -387,6 +398,7 @@ fn read_shell(arguments: &[ShellWord], command: &SimpleCommand) -> Inner {
     }
     let mut inputs = command.redirections.iter().filter(|redirection| redirection.operator.starts_with('<'));
     match (inputs.next(), inputs.next()) {
+        // A second redirection, or one that names its descriptor (`0<file`), can replace the input by another text.
         (Some(document), None) if matches!(document.operator, "<<" | "<<<") && !command.names_input => {
             document.target.literal().map_or(Inner::Unknown, |text| Inner::Script(text.to_owned()))
         }

@@ -1,6 +1,7 @@
 //! Runs cleared calls, and no others.
 //!
-//! This module makes no decisions: a [`Cleared`] call has been judged. It knows no policy, no files and no runtime.
+//! This module makes no decisions, because a [`Cleared`] call has already been judged. It knows no policy, no files and
+//! no runtime.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a result says how long its call took")]
 
@@ -205,8 +206,8 @@ pub trait Progress: Send + Sync {
     /// Displays plain text, one short line.
     fn note(&self, text: &str);
 
-    /// Displays the end of a command's output so far: a few unchanged lines, of which the first may be cut. The default
-    /// ignores it.
+    /// Displays the end of a command's output so far: a few lines as the command printed them, of which the first may
+    /// be cut. The default ignores it.
     fn printed(&self, _end: &str) {}
 
     /// Asks the user whether to keep the changes of the call, and waits for the answer. Returns an error with the
@@ -314,6 +315,7 @@ impl Toolbox {
     /// Fails only with errors to which the model cannot react; everything else is in the result.
     pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let call = cleared.call();
+        // The catalog that the call was judged by may have more tools than this toolbox.
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {
             let failure =
                 ToolFailure::new(ErrorCode::UnknownTool, text!("The tool {tool} is not here.", tool = &call.name));

@@ -2,9 +2,9 @@
 
 use super::{Assignment, ShellWord, SimpleCommand, is_name};
 
-/// These are unreadable with any arguments. `declare` and its kin make values arithmetic; `alias`, `shopt` and `enable`
-/// change the language; `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands given as text; `hash -p` and
-/// the others change the meaning of a name.
+/// Builtins that are unreadable with any arguments. `declare` and its kin make values arithmetic. `alias`, `shopt` and
+/// `enable` change the language. `compgen`, `bind`, `complete`, `fc` and `mapfile -C` run commands that they get as
+/// text. `hash -p` and the others change the meaning of a name.
 const UNREADABLE: &[&str] = &[
     "alias",
     "bind",
@@ -27,7 +27,8 @@ const UNREADABLE: &[&str] = &[
     "unalias",
 ];
 
-/// Variables that bash evaluates, or that change how it reads: prompts run substitutions, `POSIXLY_CORRECT` is a mode.
+/// Variables that bash evaluates, or that change how it reads text: substitutions in prompts run, and `POSIXLY_CORRECT`
+/// sets a mode.
 const EVALUATED: &[&str] = &[
     "BASHOPTS",
     "BASH_COMPAT",
@@ -48,7 +49,7 @@ const EVALUATED: &[&str] = &[
 /// `read` and `for`.
 const NUMBERS: &[&str] = &["HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
-/// The options of `set` that leave the language as it is.
+/// The options of `set` that do not change how bash reads text.
 const SET_LETTERS: &str = "CETefuvxa";
 const SET_NAMES: &[&str] = &[
     "allexport",
@@ -77,12 +78,15 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
             return Err("a variable that bash evaluates");
         }
     }
+    // `command declare -i x=1` has the same effect as `declare -i x=1`.
     let words = strip_prefixes(&command.words);
     let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+    // `CommandList` treats a command with an unknown name as incomplete.
     let Some(name) = name.literal() else { return Ok(()) };
     let is_readable = match name {
         _ if UNREADABLE.contains(&name) => false,
         "export" => arguments.iter().all(is_plain_export),
+        // A subscript is evaluated: `unset 'a[$(b)]'` runs `b`.
         "unset" => arguments.iter().all(|word| word.literal().is_some_and(|text| !text.contains('['))),
         "read" => {
             let is_plain = |text: &str| !has_subscript(text) && !is_evaluated(text);
@@ -97,6 +101,7 @@ pub(super) fn check_command(command: &SimpleCommand) -> Result<(), &'static str>
         "set" => is_plain_set(arguments),
         "printf" => is_plain_printf(arguments),
         "test" => is_plain_test(arguments),
+        // The last word is the `]`.
         "[" => is_plain_test(arguments.split_last().map_or(&[], |(_, rest)| rest)),
         _ => true,
     };
@@ -146,13 +151,13 @@ fn has_subscript(text: &str) -> bool {
     text.split_once('[').is_some_and(|(name, _)| is_name(name))
 }
 
-/// Reports whether all options of `set` leave the language as it is.
+/// Reports whether no option of `set` changes how bash reads text.
 fn is_plain_set(arguments: &[ShellWord]) -> bool {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let text = match word {
             ShellWord::Literal(text) => text,
-            // A positional argument that cannot be an option.
+            // An unknown word is readable only if it cannot be an option: after it, `set` reads positional arguments.
             ShellWord::Unknown { prefix, .. } => return !prefix.is_empty() && !prefix.starts_with(['-', '+']),
             ShellWord::Pattern(_) | ShellWord::Home(_) => return true,
         };
@@ -180,14 +185,15 @@ fn is_plain_printf(arguments: &[ShellWord]) -> bool {
     match arguments.first() {
         Some(ShellWord::Literal(text)) => !text.starts_with("-v"),
         Some(ShellWord::Unknown { prefix, several, .. }) => {
+            // A single word can be `-v`, but then no variable follows it.
             !prefix.is_empty() && !prefix.starts_with('-') || !several && arguments.len() == 1
         }
         _ => true,
     }
 }
 
-/// Reports whether `test` cannot evaluate a subscript, as it does after `-v` and `-R`. An unknown word can be one of these unless
-/// an operator shows that it is an operand.
+/// Reports whether `test` cannot evaluate a subscript, as it does after `-v` and `-R`. An unknown word can be one of
+/// these unless an operator shows that it is an operand.
 fn is_plain_test(arguments: &[ShellWord]) -> bool {
     const BINARY: &[&str] = &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
     let is_unary = |text: &str| text.len() == 2 && text.starts_with('-') && !matches!(text, "-a" | "-o");
@@ -199,6 +205,7 @@ fn is_plain_test(arguments: &[ShellWord]) -> bool {
     };
     arguments.iter().enumerate().all(|(index, word)| match word {
         ShellWord::Literal(text) => !matches!(text.as_str(), "-v" | "-R"),
+        // A single argument is only compared with the empty text (POSIX, `test`), so it cannot be an operator.
         ShellWord::Unknown { several, number, .. } => *number || !several && (operand(index) || arguments.len() == 1),
         ShellWord::Pattern(text) => !text.starts_with(['*', '?', '[', '-']),
         ShellWord::Home(_) => true,
@@ -232,6 +239,7 @@ pub(super) fn variables_set(words: &[ShellWord]) -> VariablesSet<'_> {
         }
         ShellWord::Literal(name) if matches!(name.as_str(), "eval" | "." | "source" | "trap") => VariablesSet::Any,
         ShellWord::Literal(_) => VariablesSet::Named(Vec::new()),
+        // A name that is known only at run time can be `read` or `eval`.
         _ => VariablesSet::Any,
     }
 }

@@ -48,7 +48,7 @@ impl Document {
             }
             is_empty = false;
         }
-        // No line has a line end in it, and with `<<-` none begins with a tab.
+        // Such a delimiter never matches: no line contains a line end, and with `<<-` no line begins with a tab.
         let never_ends = delimiter.contains('\n') || (strip && delimiter.starts_with('\t'));
         if is_empty || never_ends { None } else { Some(Self { delimiter, quoted, strip, index }) }
     }
@@ -62,7 +62,7 @@ impl Document {
             if line == self.delimiter {
                 return Some(text);
             }
-            // In `$( )` bash accepts a line such as `E)` as the end, with a warning.
+            // In `$( )` bash also accepts a line such as `E)` as the end, with a warning.
             if in_substitution && line.starts_with(&self.delimiter) && line[self.delimiter.len()..].contains(')') {
                 return None;
             }

@@ -15,11 +15,13 @@ impl Reader<'_, '_> {
                 }
                 self.source.take();
                 self.source.take();
+                // Bash passes a path such as `/dev/fd/63`.
                 self.word().push_unknown(false, false);
                 self.open_list(Closer::Substitution);
             }
             '\\' => {
                 self.source.take();
+                // `take_raw`, because the escaped character can itself be the backslash of `\` and a line end.
                 let Some(escaped) = self.source.take_raw() else { return self.refuse("a backslash at the end") };
                 self.word().push_quoted(escaped);
             }
@@ -37,6 +39,7 @@ impl Reader<'_, '_> {
             }
             '`' => self.read_backquotes(true)?,
             '$' => self.read_dollar(Frame::Word)?,
+            // `a[$(b)]=c` evaluates its subscript.
             '[' if self.word().may_take_subscript() => return self.refuse("a subscript"),
             _ => {
                 self.source.take();
@@ -65,7 +68,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a backslash in double quotes or a here-document: it escapes only some characters and is text before others.
+    /// Reads a backslash in double quotes or a here-document: it escapes only some characters and is text before
+    /// others.
     fn read_backslash(&mut self, escapable: &[char]) -> ParseResult {
         self.source.take();
         let next = self.source.peek_raw().filter(|next| escapable.contains(next));
@@ -114,11 +118,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Adds the script in backquotes to the texts. Its end is the next backquote, whatever quotes are before it.
+    /// Adds the script in backquotes to the texts. It ends at the next backquote, even inside quotes.
     fn read_backquotes(&mut self, splits: bool) -> ParseResult {
         self.source.take();
         let Some(script) = self.source.take_until('`') else { return self.refuse("an open backquote") };
-        // What a backslash protects depends on the quotes around the backquotes.
+        // Bash removes backslashes before it reads the script, and which ones depends on the quotes around the
+        // backquotes.
         if script.contains('\\') {
             return self.refuse("a backslash in backquotes");
         }
@@ -130,6 +135,7 @@ impl Reader<'_, '_> {
         self.source.take();
         let splits = context == Frame::Word;
         match self.source.peek() {
+            // `$((` is read as arithmetic. If it turns out to be `$(` and a subshell, the text is refused.
             Some('(') => {
                 self.source.take();
                 if self.source.take_if('(') {
@@ -143,6 +149,7 @@ impl Reader<'_, '_> {
                 return self.read_parameter(splits);
             }
             Some('[') => return self.refuse("arithmetic"),
+            // `$'..'` and `$".."` exist only outside of quotes; elsewhere the `$` is text.
             Some('\'') if splits => {
                 self.source.take();
                 return self.read_ansi_quotes();
@@ -158,6 +165,7 @@ impl Reader<'_, '_> {
             }
             Some(first) if first.is_ascii_digit() || "@*#?-$!".contains(first) => {
                 self.source.take();
+                // `"$@"` is several words also in quotes. `$#`, `$?`, `$$` and `$!` are numbers.
                 self.word().push_unknown(splits || first == '@', "#?$!".contains(first));
             }
             _ => self.word().push_quoted('$'),
@@ -201,6 +209,8 @@ impl Reader<'_, '_> {
         }
         self.source.take_if(':');
         match self.source.take() {
+            // `=` is missing here because `${x:=a}` sets the variable, and other operators match patterns or take
+            // parts.
             Some('-' | '+' | '?') => {
                 self.frames.push(Frame::Default);
                 Ok(())
@@ -228,6 +238,7 @@ impl Reader<'_, '_> {
                 Some('(') => depth += 1,
                 Some('$') => {
                     self.source.take_raw();
+                    // `$#` and `$?` are always numbers.
                     if matches!(self.source.peek_raw(), Some('#' | '?')) {
                         self.source.take_raw();
                         continue;
@@ -240,6 +251,7 @@ impl Reader<'_, '_> {
                     if !is_name(&name) || (in_braces && !self.source.take_if('}')) {
                         return self.refuse("arithmetic");
                     }
+                    // Bash evaluates the value as an expression, so `check_sums` must know that it is a number.
                     self.parser.names_in_sums.push(name);
                     continue;
                 }
@@ -251,6 +263,7 @@ impl Reader<'_, '_> {
                     continue;
                 }
                 Some(next) if " \t\n+-*/%<>=!&|^~?:,".contains(next) => {}
+                // Bash expands quoted text and subscripts in arithmetic again: `$(('$(a)'))` runs `a`.
                 _ => return self.refuse("arithmetic"),
             }
             self.source.take_raw();
@@ -305,7 +318,8 @@ impl Reader<'_, '_> {
             }
         };
         match char::from_u32(code) {
-            // NUL ends the text, bash marks its own words with 01 and 7F, and above them the locale decides.
+            // The result is unknown for these: NUL ends the text, bash marks its own words with 01 and 7F, and above 7F
+            // the locale decides about the bytes.
             Some(character) if !matches!(code, 0 | 1 | 127..) => self.word().push_quoted(character),
             _ => self.word().push_unknown(false, false),
         }

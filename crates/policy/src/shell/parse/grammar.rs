@@ -1,4 +1,5 @@
-//! Parses with one loop over an explicit stack of lists, words and quotes.
+//! Parses with one loop over an explicit stack of lists, words and quotes, so that hostile nesting cannot overflow the
+//! thread's stack.
 
 use super::builtins;
 use super::documents::Document;
@@ -92,12 +93,12 @@ struct List {
     /// The number of pending here-documents that began outside the substitution around this list.
     outer_documents: usize,
     in_substitution: bool,
-    /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the `;` between
-    /// commands after a here-document: `$(cat <<E⏎E⏎a; b)` runs `a b`. So nothing may follow.
+    /// Set in a substitution after a here-document. Bash 5.2 prints a substitution and parses it again, and loses the
+    /// `;` between commands after a here-document: `$(cat <<E⏎E⏎a; b)` runs `a b`. So nothing may follow.
     ends_with_document: bool,
 }
 
-/// The numbers that a `[[` compares.
+/// The state of a `[[ .. ]]`: where its words are arithmetic and must be numbers.
 #[derive(Default)]
 struct TestWords {
     after_number: bool,
@@ -119,7 +120,7 @@ pub(super) struct Parser {
     /// The text of each here-document.
     pub(super) documents: Vec<ShellWord>,
     nested: Vec<NestedText>,
-    /// The variables that arithmetic reads, and those that the text can set to anything but a number.
+    /// The variables that arithmetic reads.
     pub(super) names_in_sums: Vec<String>,
     has_loops: bool,
     not_numbers: Vec<String>,
@@ -144,6 +145,7 @@ impl Parser {
     /// Parses a text and then the here-documents and backquotes in it.
     pub(super) fn parse_all(&mut self, text: &str) -> ParseResult {
         self.nested.push(NestedText { text: text.to_owned(), depth: 0, document: None });
+        // Nested texts can add more of them. The stack replaces recursion, and `MAX_TEXT_DEPTH` bounds it.
         while let Some(NestedText { text, depth, document }) = self.nested.pop() {
             let mut reader = Reader::new(&text, self, depth, document);
             let result = reader.read();
@@ -151,20 +153,25 @@ impl Parser {
             self.steps += steps;
             result?;
         }
+        // Only now are all assignments known: any of the texts can set a variable that another one uses in arithmetic.
         self.check_sums()
     }
 
-    /// A variable in arithmetic is evaluated as an expression, and a subscript in it runs commands. So each must be a number.
+    /// Refuses variables in arithmetic that may be no number. Bash evaluates their values as expressions, and a
+    /// subscript in one runs commands.
     fn check_sums(&self) -> ParseResult {
         if self.names_in_sums.is_empty() {
             return Ok(());
         }
+        // Bash sets these itself, and not to numbers: `_` becomes the last argument, `PWD` a path, `REPLY` what `read`
+        // reads.
         let is_special =
             |name: &str| name.starts_with("BASH") || matches!(name, "_" | "PWD" | "OLDPWD" | "REPLY" | "OPTARG");
         let mut set: Vec<&str> = self.not_numbers.iter().map(String::as_str).collect();
         set.sort_unstable();
         let mut reads_anything = false;
         let mut read: Vec<&str> = Vec::new();
+        // `read`, `eval` and the like also count if they follow the arithmetic, because a loop can repeat both.
         for command in &self.commands {
             match builtins::variables_set(&command.words) {
                 builtins::VariablesSet::Named(names) => read.extend(names),
@@ -210,6 +217,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     /// Reads the whole text.
     fn read(&mut self) -> ParseResult {
         self.check_characters()?;
+        // A here-document has no commands of its own, only expansions.
         if self.document.is_some() {
             self.words.push(WordBuilder::new(WordPlace::Plain, 0));
             self.frames.push(Frame::Document);
@@ -217,6 +225,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             self.open_list(Closer::EndOfText);
         }
         while let Some(&frame) = self.frames.last() {
+            // Checked at each step, because every construct pushes its frame at another place.
             if self.frames.len() > MAX_DEPTH {
                 return self.refuse("deep nesting");
             }
@@ -290,6 +299,8 @@ impl<'t, 'p> Reader<'t, 'p> {
         match next {
             '\n' => self.end_line(),
             ';' => self.end_with_semicolon(),
+            // `&>` and `&>>` redirect both streams in bash. A shell that does not know them reads `a &` and `>x`: see
+            // `differs_from_bash` in `wrappers.rs`.
             '&' => {
                 self.source.take();
                 if self.source.take_if('>') {
@@ -309,6 +320,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             }
             '(' => {
                 self.source.take();
+                // Bash evaluates the text of `((` again, even if it is quoted: `((: '$(rm a.txt)'; :))` runs `rm`.
                 if self.source.peek() == Some('(') {
                     return self.refuse("arithmetic as a command");
                 }
@@ -319,6 +331,7 @@ impl<'t, 'p> Reader<'t, 'p> {
                 Ok(())
             }
             ')' => self.close_bracket(),
+            // `<(` and `>(` are process substitutions, which are parts of a word.
             '<' | '>' if !self.source.is_followed_by('(') => self.read_redirection(),
             // The `-` is a token of its own here: `ls >&-l` closes the output and passes `l`.
             '-' if matches!(self.list().redirect, Some("<&" | ">&")) => {
@@ -358,6 +371,8 @@ impl<'t, 'p> Reader<'t, 'p> {
     fn end_line(&mut self) -> ParseResult {
         self.source.take();
         let spot = match self.list().spot {
+            // No command has begun, so the line end separates nothing; after `&&` or `|` the pipeline continues on the
+            // next line.
             spot @ (ListPosition::Start | ListPosition::Next | ListPosition::Joined) => spot,
             ListPosition::Prefixed
             | ListPosition::Timed
@@ -377,13 +392,14 @@ impl<'t, 'p> Reader<'t, 'p> {
         let list = self.list();
         let (outer, in_substitution) = (list.outer_documents, list.in_substitution);
         if outer > 0 {
-            // Versions of bash differ in whose text follows.
+            // Versions of bash differ in which here-document the next lines belong to.
             return self.refuse("a line end in a substitution while a here-document waits");
         }
         for document in std::mem::take(&mut self.pending) {
             let Some(text) = document.read_text(&mut self.source, in_substitution) else {
                 return self.refuse("a here-document without its end");
             };
+            // Only these three characters are special here. Quotes are not: they do not keep `'$(a)'` from running `a`.
             if document.quoted || !text.contains(['$', '`', '\\']) {
                 self.parser.documents[document.index] = ShellWord::Literal(text);
             } else {
@@ -404,6 +420,7 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     fn end_with_semicolon(&mut self) -> ParseResult {
         self.source.take();
+        // `;;`, `;&` and `;;&` differ only in which items bash runs next, and the commands of all items are listed.
         let ends_item = self.source.take_if(';');
         if ends_item || self.source.peek() == Some('&') {
             self.source.take_if('&');
@@ -449,6 +466,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     /// Adds the simple command that ends here to the result.
     fn flush_command(&mut self) -> ParseResult {
         let mut command = std::mem::take(&mut self.list().command);
+        // Offsets in a nested text are not offsets in the command, where callers mark the span.
         if self.depth == 0 && self.document.is_none() {
             command.span = Some(command.position..self.source.position());
         }
@@ -458,6 +476,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         if let Err(construct) = builtins::check_command(&command) {
             return self.refuse(construct);
         }
+        // Arithmetic runs a command in the subscript of such a value: `x='a[$(b)]'; echo $((x))`.
         for (name, value) in builtins::exported_values(&command.words) {
             if !value.bytes().all(|byte| byte.is_ascii_digit()) {
                 self.parser.not_numbers.push(name.to_owned());
@@ -482,6 +501,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         match closer {
             Closer::Subshell if !is_empty && spot != ListPosition::Joined => self.close_compound(),
             Closer::Substitution if spot != ListPosition::Joined => {
+                // Bash looks for the text of this here-document after the `)`, with a warning.
                 if self.pending.len() != outer {
                     return self.refuse("a here-document without its end");
                 }
@@ -543,6 +563,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             if is_before_redirection && is_number && !matches!(operator, "<&" | ">&") {
                 return self.refuse("a redirection without a target");
             }
+            // `> {a,b}` expands to two words, which bash refuses as ambiguous when it runs the command.
             let mut targets = word.finish();
             let target = match targets.pop() {
                 Some(target) if targets.is_empty() => target,
@@ -557,6 +578,8 @@ impl<'t, 'p> Reader<'t, 'p> {
             self.list().command.redirections.push(Redirection { operator, target, document: None });
             return Ok(());
         }
+        // `2>x`: the digits are the descriptor only if nothing separates them from the operator and nothing in them is
+        // quoted.
         if is_before_redirection && let Some(text) = word.plain() {
             match redirected_descriptor(text) {
                 Some(true) => {
@@ -569,6 +592,8 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
         let spot = self.list().spot;
         if let Some(text) = word.plain() {
+            // A word is reserved only where a command can begin, or directly after a compound command: `echo if` prints
+            // `if`.
             let is_first = !matches!(spot, ListPosition::Words | ListPosition::Compound);
             if (is_first || spot == ListPosition::Compound) && is_reserved(text) {
                 return self.take_reserved(text);
@@ -590,6 +615,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
         let list = self.list();
         list.spot = ListPosition::Words;
+        // After the name, `Z=2` is an argument. `set -k` would change that, and `check_command` refuses it.
         if list.command.words.is_empty()
             && let Some(name) = word.assigned_name()
         {
@@ -661,11 +687,14 @@ impl<'t, 'p> Reader<'t, 'p> {
     fn begin_document(&mut self, strip: bool) -> ParseResult {
         self.begin_redirection("<<")?;
         let list = self.list();
+        // `read_delimiter` takes the delimiter at once, because nothing in it is expanded: POSIX, Shell Command
+        // Language 2.7.4.
         list.redirect = None;
         list.ends_with_document = list.in_substitution;
         if list.in_substitution && (list.closer != Closer::Substitution || list.spot == ListPosition::Compound) {
             return self.refuse("a here-document of a compound command in a substitution");
         }
+        // The text follows the line. `finish` moves it into the redirection, whose target is unknown until then.
         let index = self.parser.documents.len();
         let target = ShellWord::Unknown { prefix: String::new(), several: false, number: false };
         self.parser.documents.push(target.clone());
@@ -733,7 +762,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         Ok(())
     }
 
-    /// Ends a `case` or `[[`, which has no list of its own at its end.
+    /// Ends a `case` or `[[`, which does not end with a list.
     fn close_head(&mut self) -> ParseResult {
         self.frames.pop();
         self.list().spot = ListPosition::Compound;
@@ -768,6 +797,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         match (stage, word.plain()) {
             // `PATH` decides which program a name means.
             (ForStage::Name, Some("PATH")) => return self.refuse("a loop over the folders of programs"),
+            // A loop assigns like any assignment: `for SECONDS in 'a[$(b)]'` runs `b`.
             (ForStage::Name, Some(name)) if is_name(name) && !builtins::is_evaluated(name) => {
                 self.loops.push((name.to_owned(), true));
                 self.set_stage(Frame::For(ForStage::In));
@@ -775,7 +805,7 @@ impl<'t, 'p> Reader<'t, 'p> {
             (ForStage::In, Some("in")) => self.set_stage(Frame::For(ForStage::Words)),
             (ForStage::In | ForStage::Do, Some("do")) => {
                 let (name, is_number) = self.loops.pop().expect("the name of this loop");
-                // Without words, a loop takes the arguments of the script.
+                // Without `in`, a loop takes the arguments of the script, which are unknown.
                 if !is_number || stage == ForStage::In {
                     self.parser.not_numbers.push(name);
                 }
@@ -837,6 +867,7 @@ impl<'t, 'p> Reader<'t, 'p> {
     fn read_test(&mut self) -> ParseResult {
         self.skip_blanks();
         match self.source.peek() {
+            // In `[[ ]]` these are no separators or redirections, and the text after `=~` has a syntax of its own.
             None | Some('\n' | ';' | '(' | ')' | '<' | '>') => self.refuse("an operator in [[ ]]"),
             Some(operator @ ('&' | '|')) => {
                 self.source.take();
@@ -856,12 +887,12 @@ impl<'t, 'p> Reader<'t, 'p> {
         let ends = word.plain() == Some("]]");
         let word = word.finish().pop().expect("a plain word is one word");
         let state = self.tests.last_mut().expect("the test that is read");
-        // Both sides of these are arithmetic, also if they are quoted.
+        // Bash evaluates both sides of these operators as arithmetic, even if they are quoted.
         let compares = matches!(word.literal(), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"));
         if (state.needs_number && !word.is_number()) || (compares && !state.after_number) {
             return self.refuse("arithmetic in [[ ]]");
         }
-        // These evaluate the subscript of a name.
+        // `-v` and `-R` evaluate the subscript of a name.
         if matches!(word.literal(), Some("-v" | "-R")) {
             return self.refuse("a test of a variable");
         }
@@ -875,7 +906,8 @@ impl<'t, 'p> Reader<'t, 'p> {
     }
 }
 
-/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)`: this depends on the version of bash.
+/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)` means that this depends on the
+/// version of bash.
 fn redirected_descriptor(text: &str) -> Option<bool> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(text.len() <= 9);

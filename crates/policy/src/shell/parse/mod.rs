@@ -19,15 +19,17 @@
 //! and `~/x` is a path below the home. The commands of a substitution are listed wherever it is: in a word, in double
 //! quotes, in a here-document, in the default of a variable.
 //!
-//! These constructs are unreadable, because their text is evaluated again when they run, or because their reading depends on
-//! settings or on bash's version:
-//! - arithmetic beyond numbers and names: `((`, `$[`, `let`, `for ((`, subscripts, `${x:1:2}`, `[[ a -eq b ]]` of other words than
-//!   numbers. A subscript in the *value* of a name runs commands, so a name counts only if the text sets it to numbers;
-//! - parameters beyond a plain default: `${x@P}`, `${!x}`, `${x:=a}`, `${x%a}`, and quotes inside `${..}`. In double quotes and
-//!   here-documents, single quotes pair when bash looks for the `}`, and protect nothing when it expands: `"${x:-'$(a)'}"` runs `a`;
+//! These constructs are unreadable, because their text is evaluated again when they run, or because their reading
+//! depends on settings or on bash's version:
+//! - arithmetic beyond numbers and names: `((`, `$[`, `let`, `for ((`, subscripts, `${x:1:2}`, `[[ a -eq b ]]` with
+//!   words other than numbers. A subscript in the *value* of a name runs commands, so a name counts only if the text
+//!   sets it to numbers;
+//! - parameters beyond a plain default: `${x@P}`, `${!x}`, `${x:=a}`, `${x%a}`, and quotes inside `${..}`. In double
+//!   quotes and here-documents, single quotes pair when bash looks for the `}`, and protect nothing when it expands:
+//!   `"${x:-'$(a)'}"` runs `a`;
 //! - functions, arrays, extended globs, `select`, `coproc`, brackets and alternatives in `[[ ]]`;
-//! - builtins that change how later words are read, or that evaluate a word (see `builtins.rs`), and variables whose value bash
-//!   evaluates: `RANDOM='a[$(a)]'` runs `a`;
+//! - builtins that change how later words are read, or that evaluate a word (see `builtins.rs`), and variables whose
+//!   value bash evaluates: `RANDOM='a[$(a)]'` runs `a`;
 //! - control characters, which bash uses inside its own words, and CR, which is invisible where it changes a name;
 //! - a target of `>&` or `<&` that is not plain: bash expands it a second time if it is no number;
 //! - whatever bash reports as a syntax error, and nesting of more than 200 levels.
@@ -53,11 +55,11 @@ const MAX_TEXT_DEPTH: usize = 4;
 /// A parsed command text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
-    /// Every simple command of the text, those of substitutions included, in no particular order. A redirection of a compound
-    /// command is a command without words.
+    /// Every simple command of the text, those of substitutions included, in no particular order. A redirection of a
+    /// compound command is a command without words.
     pub commands: Vec<SimpleCommand>,
-    /// Set if arithmetic uses variables. A text that another one runs inherits their values, which can be expressions that run
-    /// commands.
+    /// Set if arithmetic uses variables. A text that another one runs inherits their values, which can be expressions
+    /// that run commands.
     pub uses_numbers_by_name: bool,
     /// Set if the text has a loop.
     pub has_loops: bool,
@@ -166,7 +168,7 @@ pub fn parse_counted(text: &str) -> (Result<Parsed, Unreadable>, usize) {
     (result.map(|()| parser.finish()), steps)
 }
 
-/// Reports whether a text is the name of a variable whose value bash does not evaluate.
+/// Reports whether a name is that of a variable whose value bash does not evaluate. `ENV` with a plain word counts too.
 pub(super) fn is_plain_assignment(name: &str, value: &str) -> bool {
     is_name(name) && (!builtins::is_evaluated(name) || builtins::is_plain_env(name, value))
 }

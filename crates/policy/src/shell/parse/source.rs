@@ -17,7 +17,8 @@ impl<'a> Source<'a> {
         self.at
     }
 
-    /// Returns the next character. It first drops line continuations, as bash does below its lexer: `i\⏎f` is the word `if`.
+    /// Returns the next character. It first drops line continuations, as bash does below its lexer: `i\⏎f` is the word
+    /// `if`.
     pub(super) fn peek(&mut self) -> Option<char> {
         while self.text[self.at..].starts_with("\\\n") {
             self.at += 2;
@@ -58,6 +59,7 @@ impl<'a> Source<'a> {
     /// continuations.
     pub(super) fn is_followed_by(&mut self, wanted: char) -> bool {
         let Some(next) = self.peek() else { return false };
+        // Line continuations between the two characters are dropped for the look-ahead only.
         let before = self.at;
         self.at += next.len_utf8();
         let found = self.peek() == Some(wanted);

@@ -27,7 +27,7 @@ pub(super) struct WordBuilder {
     /// The text without quotes, as far as it is known.
     text: String,
     known: bool,
-    /// Set by quotes, escapes and expansions: such a word is neither reserved nor the number of a redirection.
+    /// Set by quotes, escapes and expansions. Such a word is neither reserved nor the descriptor of a redirection.
     quoted: bool,
     several: bool,
     number: bool,
@@ -45,10 +45,12 @@ impl WordBuilder {
 
     /// Appends an unquoted character.
     pub(super) fn push_plain(&mut self, character: char) {
+        // A quoted name is no assignment: `"a"=b` is the name of a program.
         if character == '=' && self.place == WordPlace::Leading && self.equals.is_none() && !self.quoted {
             let name = self.text.strip_suffix('+').unwrap_or(&self.text);
             if is_name(name) {
                 self.equals = Some(self.text.len());
+                // Whether the value is a number does not depend on the name before it.
                 self.number = true;
                 self.text.push(character);
                 return;
@@ -101,14 +103,14 @@ impl WordBuilder {
         self.place == WordPlace::Leading && is_name(&self.text)
     }
 
-    /// Returns the name of the assignment that this word is.
+    /// Returns the name of the variable, if this word is an assignment.
     pub(super) fn assigned_name(&self) -> Option<&str> {
         let equals = self.equals?;
         let name = &self.text[..equals];
         Some(name.strip_suffix('+').unwrap_or(name))
     }
 
-    /// Returns the value of the assignment that this word is: neither braces nor file names are expanded in it.
+    /// Returns the value of this assignment, in which bash expands neither braces nor file names.
     pub(super) fn finish_value(self) -> ShellWord {
         let start = self.equals.map_or(0, |equals| equals + 1);
         let value = &self.text[start..];
@@ -126,6 +128,7 @@ impl WordBuilder {
 
     /// Returns the words to which bash expands this one.
     pub(super) fn finish(self) -> Vec<ShellWord> {
+        // Only `~` is expanded in these places.
         if self.place == WordPlace::Plain {
             let home = self.marks.iter().find(|mark| mark.1 == '~').map(|mark| mark.0);
             return vec![match home {
@@ -148,6 +151,7 @@ impl WordBuilder {
                 return words;
             }
         }
+        // The text before the first mark stays the same in every expansion, so callers can still rely on it.
         if !self.known || has_list || (has_glob && home.is_some()) {
             let first = |wanted: &[char]| self.marks.iter().find(|mark| wanted.contains(&mark.1)).map(|mark| mark.0);
             let end = first(if has_list { &['{', '~', '*', '?', '['] } else { &['~', '*', '?', '['] });
@@ -162,7 +166,8 @@ impl WordBuilder {
         }]
     }
 
-    /// Reports whether bash may expand the `~` at this offset: at the start, and in `NAME=~` and `NAME=a:~` also in arguments.
+    /// Reports whether bash may expand the `~` at this offset: at the start, and in `NAME=~` and `NAME=a:~` also in
+    /// arguments.
     fn expands_home(&self, at: usize) -> bool {
         at == 0 || self.text[..at].ends_with([':', '='])
     }
@@ -236,11 +241,12 @@ impl WordBuilder {
             }
         }
         let bytes = items.len() * (prefix.len() + suffix.len()) + inner.len();
+        // Checked before the words are built, because each item repeats the prefix and the suffix.
         if items.len() > MAX_BRACE_WORDS || bytes > MAX_BRACE_BYTES {
             return None;
         }
         let words: Vec<String> = items.iter().map(|item| format!("{prefix}{item}{suffix}")).collect();
-        // Bash drops an empty word unless something in it is quoted.
+        // Bash drops an empty word unless a part of it is quoted, and which part was quoted is not known here.
         if words.iter().any(String::is_empty) {
             return None;
         }
@@ -248,7 +254,8 @@ impl WordBuilder {
     }
 }
 
-/// Parses the bound of a range of numbers. Zeros before a number would pad all of them.
+/// Parses the bound of a range of numbers. Returns `None` for a number with leading zeros, because bash pads all
+/// numbers of such a range.
 fn parse_bound(text: &str) -> Option<u32> {
     let is_plain = text.len() <= 6 && (text == "0" || !text.starts_with(['0', '+']));
     if is_plain { text.parse().ok() } else { None }
