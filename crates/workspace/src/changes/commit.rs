@@ -52,7 +52,7 @@ pub(super) fn commit(
     recorded_by: RecordedBy<'_>,
     wanted: &[PlannedFile<'_>],
 ) -> Result<Vec<(usize, Vec<Text>)>, ToolFailure> {
-    // Declared first and so dropped last: until then it must list the temporary files of the others.
+    // Declared first and so dropped last, because it must list the temporary files until they are gone.
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
     let places: Vec<ParentFolder<'_>> =
@@ -65,6 +65,7 @@ pub(super) fn commit(
     let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
     // Files are written before others are removed, so that a crash in between loses nothing.
     staged.sort_by_key(|step| step.temp.is_none());
+    // A single file has no earlier changes to revert, so no link to its old content is kept.
     let several = staged.len() > 1;
     let made_now: Vec<&CreatedFolders> = made.0.iter().collect();
     let recording = recorded_by.change(staged.iter().map(CommitStep::pending_change), &made_now);
@@ -101,6 +102,7 @@ impl<'j> ParentFolder<'j> {
                 made.0.push(new);
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
                 let folder_name = root.real_folder(path, &folder, &by_hand)?;
+                // Only now are the real names of the new folders known, so the rules are applied again.
                 root.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
                 Ok(ParentFolder { folder, folder_name, name: name.clone(), journal })
             }

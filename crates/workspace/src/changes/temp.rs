@@ -122,6 +122,8 @@ impl<'f> Temp<'f> {
             temp.lost = like.apply(&temp.file)?;
         }
         fault::point();
+        // The content must be on the disk before the rename. Otherwise a power failure could leave an empty file at the
+        // name.
         temp.file.sync_all()?;
         Ok(temp)
     }
@@ -215,6 +217,7 @@ impl<'f> Temp<'f> {
             let _ = rustix::fs::unlinkat(folder, &temp_name, AtFlags::empty());
             return Ok(());
         }
+        // Another process has put this file there since the old one was compared.
         exchange()?;
         self.renamed = false;
         Err(Errno::STALE)

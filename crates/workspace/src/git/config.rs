@@ -14,10 +14,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a configuration.
+/// The maximum size of a list of settings in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The time limit of the call.
+/// The time limit of a call of git.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Entries of a folder of hooks that are checked for links.
@@ -37,7 +37,7 @@ pub struct Configured {
     pub hooks_everywhere: Option<PathBuf>,
 }
 
-/// Detects whether a file is the one that was read.
+/// Identifies one version of a file, so that a cached result is used only as long as the file has not changed.
 type Stamp = Option<(u64, u64, i64, i64, i64, u64)>;
 
 /// Cached results by the folder of the call.
@@ -146,7 +146,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
     let mut files = Vec::new();
     let mut fields = text.split(|&byte| byte == 0);
     while let (Some(scope), Some(origin), Some(entry)) = (fields.next(), fields.next(), fields.next()) {
-        // These are our own overrides.
+        // The scope `command` has the overrides that this crate itself passes to git.
         if scope == b"command" {
             continue;
         }
@@ -162,6 +162,8 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
         if let Some(value) = &value {
             let beside = origin.as_deref().and_then(Path::parent).unwrap_or(top);
             if key == "core.hookspath" {
+                // A relative path is relative to the folder where hooks run, which is the top of the work tree
+                // (git-config(1)).
                 let hooks = path_value(value, top);
                 if !local && !Path::new(value).is_absolute() && !value.starts_with('~') {
                     configured.hooks_everywhere = Some(PathBuf::from(value));
@@ -172,6 +174,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
                 }
                 configured.used.push(hooks);
             } else if key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path") {
+                // Git looks for the file relative to the one that includes it (git-config(1)).
                 let included = path_value(value, beside);
                 files.push(included.clone());
                 configured.used.push(included);
@@ -217,6 +220,7 @@ fn programs(key: &str, value: &str, top: &Path) -> Vec<PathBuf> {
     let mut before = "";
     for word in words {
         let path = path_value(word, top);
+        // Two slashes are part of a URL.
         let could_be_a_file = word.contains('/') && !word.starts_with(['-', '~']) && !word.contains("//");
         let is_entered = matches!(before, "cd" | "pushd" | "-C") && !is_alias && path != top;
         if path.is_file() || could_be_a_file && !path.is_dir() || is_entered && path.is_dir() {

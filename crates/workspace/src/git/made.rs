@@ -43,8 +43,9 @@ pub fn looks_bare<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> bool {
     head && (common || objects && refs)
 }
 
-/// Returns `true` if the git directory at `git_dir` is as git creates it. `hooks_everywhere` is a relative folder of
-/// hooks in the user's own configuration for every repository; `top` is the folder it would be relative to.
+/// Returns `true` if the git directory at `git_dir` has only entries that git itself creates. `hooks_everywhere` is a
+/// relative folder of hooks in the user's own configuration for every repository; `top` is the folder it would be
+/// relative to.
 pub fn is_as_git_makes_it(git_dir: &Path, top: &Path, hooks_everywhere: Option<&Path>) -> bool {
     let planted = |hooks: &Path| fs::symlink_metadata(plain(&top.join(hooks))).is_ok();
     !hooks_everywhere.is_some_and(planted) && is_made(git_dir, 0)
@@ -128,7 +129,7 @@ fn is_plain_configuration(file: &Path, of_submodule: bool) -> bool {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_value = value.is_none_or(|value| !value.contains(['"', '\\', '#', ';']));
         let key = format!("{section}.{}", name.to_ascii_lowercase());
-        // The work tree of a repository is around it; only a submodule's is elsewhere.
+        // Git sets the work tree only for a submodule. The work tree of any other repository is the folder around it.
         let is_elsewhere = key == "core.worktree" && !of_submodule;
         if is_elsewhere
             || !is_name

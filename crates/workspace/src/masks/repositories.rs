@@ -108,6 +108,7 @@ impl WantedAccess {
             return Protection::OfBuild;
         }
         match kind {
+            // A link cannot be read-only. Its target is made read-only below.
             Some(FileType::Symlink) => {}
             None if folder.as_os_str().is_empty() => {
                 for name in OF_A_BARE_PROJECT {

@@ -157,12 +157,14 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
     let mut way: Vec<(OsString, Stat)> = Vec::new();
     loop {
         let (items, _) = folder::items(here.as_fd(), MOST_AT_ONCE)?;
+        // If a path is too long, so are the paths of everything below it.
         let items = items.iter().filter(|item| !way.is_empty() || too_long(item));
         let mut below = None;
         let mut seen = 0;
         for item in items {
             seen += 1;
             match rustix::fs::unlinkat(&here, &item.name, AtFlags::empty()) {
+                // For a folder, Linux returns `ISDIR`; POSIX specifies `PERM` (unlink(2)).
                 Err(Errno::ISDIR | Errno::PERM) => below = Some(item.name.clone()),
                 done => done?,
             }
@@ -182,6 +184,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
                 let Some((name, is)) = way.pop() else { return Ok(()) };
                 let up = open(here.as_fd(), OsStr::new(".."))?;
                 let stat = rustix::fs::fstat(&up)?;
+                // The folder was moved, so nothing at its new place may be removed.
                 if !is_one(&stat, &is) {
                     return Err(Errno::STALE);
                 }

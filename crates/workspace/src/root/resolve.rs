@@ -90,7 +90,7 @@ pub(crate) fn open(
     roots: &[&Path],
     path: &Path,
 ) -> Result<(OwnedFd, Option<PathBuf>), ResolveError> {
-    /// A link that changes between two steps is read again, but only so often.
+    /// The number of attempts, because the steps fail if another process changes a link between them.
     const TRIES: usize = 8;
     if let Some(opened) = by_kernel(root, path) {
         return opened.map(|fd| (fd, None));
@@ -109,6 +109,7 @@ pub(crate) fn open(
 #[cfg(target_os = "linux")]
 fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, ResolveError>> {
     use rustix::fs::{ResolveFlags, openat2};
+    // `BENEATH` refuses magic links only for now, so they must be refused explicitly (openat2(2)).
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, path, LOOK, Mode::empty(), resolve) {
         Ok(fd) => Some(Ok(fd)),
@@ -146,6 +147,7 @@ pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Resu
 pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
     let mut walk = PathWalk::new(roots);
     match walk.walk(root, path) {
+        // If the last step was not part of a link's target, the path itself leaves the root, by `..`.
         Err(ResolveError::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
         _ => walk.link,
     }
@@ -227,7 +229,9 @@ impl<'a> PathWalk<'a> {
 
     /// Takes one step. Returns the name if it ends at an entry that is not a folder.
     fn take_step(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, ResolveError> {
+        // If fewer steps remain than after the link, the steps of its target are done.
         self.inside_link = self.inside_link.filter(|after| self.steps.len() >= *after);
+        // The kernel would also fail at the missing name, before the `..`.
         let name = match step {
             ResolveStep::Up if !self.missing.is_empty() => return Err(Errno::NOENT.into()),
             ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(ResolveError::Outside),
@@ -284,6 +288,7 @@ fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
 fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
     match rustix::fs::readlinkat(folder, name, Vec::new()) {
         Ok(target) => Ok(FolderEntry::Link(OsString::from_vec(target.into_bytes()).into())),
+        // Not a link (readlink(2)).
         Err(Errno::INVAL) => Ok(FolderEntry::Other),
         Err(Errno::NOENT) => Ok(FolderEntry::Missing),
         Err(errno) => Err(errno),

@@ -63,7 +63,7 @@ pub(crate) struct Node {
     pub(crate) has_rule: bool,
 }
 
-/// The outcome of a walk.
+/// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WalkReport {
     /// Whether the walk reached its end: it was not stopped, and met no limit.
@@ -75,7 +75,10 @@ pub(crate) struct WalkReport {
 }
 
 impl WalkReport {
+    /// Returns the report of a walk that began.
+    ///
     /// # Errors
+    ///
     /// The folder where the walk began could not be read; `path` is its name in the message.
     pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
         match self.not_begun {
@@ -238,13 +241,14 @@ impl<'w> Walk<'w> {
         let mut work = Vec::new();
         if nodes.peek().is_some() {
             let (here, hop) = folder.hop.keep(kept, &folder.name);
-            // Breadth first, the entries are visited at once.
+            // In breadth-first order, the entries are visited while their folder is open.
             let run_hop = if self.order == Order::Breadth { here } else { hop.clone() };
             let depth = folder.depth + 1;
             let mut run = Vec::new();
             while let Some(node) = nodes.next() {
                 let inner = self.descends(&node, depth).then(|| node.name.clone());
                 run.push(node);
+                // In depth-first order, the entries of a folder follow it directly, so a folder ends the run.
                 if inner.is_some() || run.len() == MOST_IN_RUN || nodes.peek().is_none() {
                     work.push(Task::Run { nodes: mem::take(&mut run), depth, hop: run_hop.clone() });
                 }
@@ -393,7 +397,7 @@ struct EndOfWalk<'s, 'w, V: Visitor>(&'s SharedWalk<'w, V>);
 
 impl<V: Visitor> Drop for EndOfWalk<'_, '_, V> {
     fn drop(&mut self) {
-        // Holds the lock, so that no thread checks before this and waits after it.
+        // With the lock held, no thread can check the flag before the store and then wait without being notified.
         let _queue = self.0.lock();
         self.0.is_over.store(true, Ordering::Relaxed);
         self.0.changed.notify_all();
@@ -462,6 +466,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
                     walk.stop.saw(entries);
                     report.complete &= complete;
                     if walk.order == Order::Depth {
+                        // The stack is popped at its end, so the first turn is pushed last.
                         pending.extend(turns.into_iter().rev());
                         continue;
                     }
@@ -492,6 +497,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
         let mut queue = self.lock();
         loop {
             if let Some((outcome, size)) = queue.done.remove(&job) {
+                // Threads that work ahead wait while the pending outcomes are too large.
                 let was_full = queue.ahead >= MOST_AHEAD;
                 queue.ahead -= size;
                 if was_full && queue.waiting > 0 {

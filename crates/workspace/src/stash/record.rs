@@ -20,13 +20,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::Limits;
 
-/// Bytes of the path of a record.
+/// The maximum length of the path of a record in bytes.
 const MOST_PATH: u64 = 4096;
 
-/// Entries of one exchange that are compared.
+/// The maximum number of entries of one exchange that are compared.
 const MOST_ENTRIES: usize = 200_000;
 
-/// Bytes of all contents that are kept while exchanges are compared.
+/// The maximum size in bytes of all contents that are kept while exchanges are compared.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Returns the record in the undo history to which a stash belongs.

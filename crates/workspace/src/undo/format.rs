@@ -13,7 +13,7 @@ use toolfence_protocol::{Text, text};
 /// project.
 pub(crate) const VERSION: u32 = 3;
 
-/// Bytes of a record that are read.
+/// The maximum number of bytes of a record that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Bytes at the end of a record that are searched for its last line.
@@ -184,7 +184,7 @@ fn tail(file: &mut File) -> io::Result<Option<End>> {
     })
 }
 
-/// Returns the readable lines of a record. Only a torn last line is dropped.
+/// Returns the lines of a record. Skips those that cannot be parsed, such as a torn one.
 pub(crate) fn lines(path: &Path) -> io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut reader = BufReader::new(File::open(path)?.take(MOST_BYTES));
@@ -241,6 +241,7 @@ fn net(changes: &[&Change]) -> Net {
         match held.get_mut(change.name.as_path()) {
             None => drop(held.insert(&change.name, both())),
             Some((_, after)) if after.equals(&change.before) => *after = change.after.clone(),
+            // Another process changed the name in between.
             Some(known) => {
                 by_others.insert(change.name.clone());
                 *known = both();

@@ -147,6 +147,7 @@ pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileTe
     let skipped = lines.skip(range.first - 1).map_err(broken)?;
     refuse_beyond(&range, skipped, &lines, &wanted.path)?;
     let mut taken = TextBuilder::new(wanted);
+    // The limit begins here, so that a late `start_line` is reached in a large file, too.
     lines.limit(budget);
     taken.take(&mut lines, &range).map_err(broken)?;
     let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
