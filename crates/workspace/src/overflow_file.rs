@@ -20,7 +20,7 @@ const MOST_FILES: usize = 20;
 const MOST_BYTES: u64 = 256 << 20;
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Entries of the folder that are read.
+/// The maximum number of entries of the folder that are read.
 const MOST_ENTRIES: usize = 1000;
 
 /// Creates an empty file for output. Returns it with its name relative to the root.
@@ -51,6 +51,7 @@ pub fn hide_folder(root: &Root) -> io::Result<()> {
 /// # Errors
 /// There is no such file, or a link replaces it or its folder.
 pub fn open(root: &Root, name: &str) -> io::Result<File> {
+    // A name of hexadecimal digits cannot lead to another folder.
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(io::ErrorKind::NotFound.into());
     }

@@ -32,7 +32,7 @@ const MOST_ENTRIES: usize = 4096;
 /// and matching it with the rules would take time.
 const LONGEST: usize = 4096;
 
-/// Journals that one start reads. The next start reads the rest.
+/// The maximum number of journals that one start reads. The next start reads the rest.
 const MOST_JOURNALS: usize = 64;
 
 /// The maximum number of entries of the root that are read.

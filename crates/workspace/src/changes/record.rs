@@ -100,7 +100,7 @@ impl<'c> PendingChange<'c> {
 #[derive(Clone, Copy)]
 pub(super) struct RecordedBy<'w> {
     recorder: Option<&'w dyn Recorder>,
-    /// Bytes of a file whose old content is kept.
+    /// The maximum size in bytes of a file whose old content is kept.
     most: u64,
 }
 

@@ -16,7 +16,8 @@ const MOST_INDEX: u64 = 64 << 20;
 /// The mode of a nested repository as four bytes of the index.
 const GITLINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
 
-/// Returns `true` if the repository that git would find in `cwd`, relative to the root, lies in the root and makes git run no program.
+/// Returns `true` if the repository that git would find in `cwd`, relative to the root, is in the root and makes git
+/// run no program.
 pub(super) fn is_plain(root: &Root, cwd: &str) -> bool {
     find(root, cwd).unwrap_or(false)
 }
@@ -45,6 +46,7 @@ fn names_no_program(folder: &Path, shared: &Path) -> io::Result<bool> {
     }
     match bytes_of(&folder.join("index"), MOST_INDEX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        // A nested repository has its own settings, which are not read here.
         index => Ok(memchr::memmem::find(&index?, &GITLINK).is_none()),
     }
 }

@@ -79,8 +79,8 @@ impl Git {
         self.run(folder, args, Stdio::null(), also, limit, most)
     }
 
-    /// Returns those of `paths` that git ignores, in a set. They are relative to `folder`, which is the top of a repository. A path in
-    /// the index is not ignored. A path need not exist; none may lead through a link or a file.
+    /// Returns those of `paths` that git ignores, in a set. They are relative to `folder`, which is the top of a
+    /// repository. A path in the index is not ignored. A path need not exist; none may lead through a link or a file.
     ///
     /// # Errors
     /// The errors of [`ask`](Git::ask).

@@ -163,7 +163,8 @@ fn content_stamp(root: &Root, file: &Path) -> Option<Stamp> {
     root.stat_exact(file).ok().map(|stat| Stamp::of(&stat))
 }
 
-/// Settings of this crate and of git, by their own name. Everything below them is frozen with them.
+/// Returns `true` for settings of this program and of git, which are protected by their own name. Everything in them is
+/// frozen with them.
 fn is_protected(root: &Root, name: &OsStr) -> bool {
     root.rules().protects(&names::text_of(Path::new(name))).is_some()
 }

@@ -52,8 +52,8 @@ pub(super) struct Repository {
 pub struct GitFiles {
     /// The git directories of repositories. One may contain others.
     pub git_dirs: BTreeSet<PathBuf>,
-    /// Hooks, included files and programs that the configuration names, whether they exist or not, and links on the way to them;
-    /// also `.git` if it is a file or a link.
+    /// Hooks, included files and programs that the configuration names, whether they exist or not, and links on the way
+    /// to them; also `.git` if it is a file or a link.
     pub used: BTreeSet<PathBuf>,
 }
 

@@ -6,7 +6,8 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that are read to check whether it has only certificates. Usual bundles have a quarter of that.
+/// The maximum size in bytes of a file that is read to check whether it has only certificates. Usual bundles have a
+/// quarter of that.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Types of PEM blocks (RFC 7468) that are not secret.

@@ -233,6 +233,7 @@ impl<'w> Walk<'w> {
 
     fn expand(&self, folder: &WalkFolder) -> Result<Expansion, Errno> {
         let open = folder.hop.open(self.root.fd(), &folder.name)?;
+        // Reading consumes the descriptor, so a copy is kept to open the entries.
         let kept = open.try_clone().ok();
         let (items, complete) = folder::items_until(open, self.most, self.stop)?;
         let seen = items.len();
@@ -458,6 +459,8 @@ impl<V: Visitor> SharedWalk<'_, V> {
                         return report;
                     }
                 }
+                // A folder over the limit is left out as a whole, because the file system would choose which of its
+                // entries are seen.
                 TaskOutcome::Folder { expanded: Ok((_, entries, _)), .. } if entries > walk.most - seen => {
                     (seen, report.complete) = (walk.most, false);
                 }

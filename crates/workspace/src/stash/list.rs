@@ -79,6 +79,7 @@ pub(super) fn is_unchanged(
         found += 1;
         listed.get(entry.path).is_some_and(|listed| is_old(&entry) || listed.is_content_of(&entry))
     });
+    // A listed entry that is missing is a change, too.
     is_whole.unwrap_or(false) && found == list.len()
 }
 
@@ -88,6 +89,7 @@ impl ListedEntry {
             return false;
         }
         match FileType::from_raw_mode(stat.st_mode) {
+            // The entries of a folder have their own comparison.
             FileType::Directory => true,
             FileType::Symlink => digest_of_link(*folder, name) == self.digest,
             FileType::RegularFile if self.digest.is_some() => digest_of(*folder, name) == self.digest,
@@ -98,6 +100,7 @@ impl ListedEntry {
 
 /// Returns the digest of the entry at this path; `None` if it is not listed.
 pub(super) fn digest(list: &[ListedEntry], path: &Path) -> Option<Option<Digest>> {
+    // `of_folder` has sorted the list.
     let at = list.binary_search_by(|entry| entry.path.as_path().cmp(path));
     at.ok().map(|at| list[at].digest)
 }

@@ -1,14 +1,14 @@
 //! Exchanges entries of the project with entries of a stash, all or none.
 //!
-//! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
-//! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
-//! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
-//! `Stash::restore` undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
-//! of the turn: its record in the undo history names the stash, and the stash names the record. [`recover`] keeps it as long as that
-//! record exists.
+//! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next
+//! version of the project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them
+//! with what the project has. Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and
+//! the stash then has the previous versions: `Stash::restore` undoes the change and makes it again.
+//! [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part of the turn: its record in the undo
+//! history names the stash, and the stash names the record. [`recover`] keeps it as long as that record exists.
 //!
-//! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
-//! from the disk: [`recover`] finishes it.
+//! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut
+//! short can be read from the disk: [`recover`] finishes it.
 
 mod list;
 mod plan;
@@ -78,8 +78,8 @@ impl Moment {
         Moment(seconds, nanoseconds)
     }
 
-    /// Waits for the next tick of the clock of the file system that `place` is on, some milliseconds, and returns it. Changes made
-    /// before the call are earlier than this moment.
+    /// Waits for the next tick of the clock of the file system that `place` is on, some milliseconds, and returns it.
+    /// Changes made before the call are earlier than this moment.
     ///
     /// # Errors
     /// No file can be created in `place`.
@@ -164,7 +164,8 @@ pub struct Stash {
 }
 
 impl Stash {
-    /// Creates an empty stash in the folder `place`, which is created if it is missing and must be on the project's file system.
+    /// Creates an empty stash in the folder `place`, which is created if it is missing and must be on the project's
+    /// file system.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
@@ -389,8 +390,8 @@ impl Stash {
         Ok(skipped)
     }
 
-    /// Plans the entries of a folder that is to be removed as swaps of their own, so that the folder itself stays. Returns `false` if
-    /// there is no such folder.
+    /// Plans the entries of a folder that is to be removed as swaps of their own, so that the folder itself stays.
+    /// Returns `false` if there is no such folder.
     fn split(&mut self, root: &Root, number: usize, is_forward: bool) -> bool {
         let swap = &self.plan.swaps[number];
         let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
@@ -483,8 +484,8 @@ impl Stash {
         Ok(self.plan.chosen.clone())
     }
 
-    /// Records, for each folder that the project is about to get, what is in it. A later swap back must not take what another process
-    /// puts into it.
+    /// Records, for each folder that the project is about to get, what is in it. A later swap back must not take what
+    /// another process puts into it.
     fn list_folders(&mut self) -> io::Result<()> {
         let Plan { swaps, chosen, is_forward } = &mut self.plan;
         let mut folders = Vec::new();
@@ -497,6 +498,7 @@ impl Stash {
         if folders.is_empty() {
             return Ok(());
         }
+        // All listed entries were last changed before this moment.
         let now = Moment::next(&self.path)?;
         for (number, list) in folders {
             let Swap { before, after, .. } = &mut swaps[number];
@@ -639,9 +641,9 @@ impl Stash {
     }
 }
 
-/// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history uses. Returns
-/// the number of finished exchanges. A swap whose entry another process has changed since is left as it is.
-///
+/// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history
+/// uses. Returns the number of finished exchanges. A swap whose entry another process has changed since is left as it
+/// is.
 /// A host calls this when it opens a project, before it uses its [`History`](crate::undo::History): the history
 /// compares the records of the killed process with the project, so the exchange must be complete by then. `place` holds
 /// the stashes of this project only.
@@ -676,8 +678,8 @@ fn is_stash(folder: &OwnedFd) -> bool {
     remove::names(folder.as_fd()).is_ok_and(|names| names.iter().all(is_ours))
 }
 
-/// Deletes a stash. If the process is killed, [`recover`] still sees that what is left is a stash, and that it has no exchange to
-/// finish.
+/// Deletes a stash. If the process is killed, [`recover`] still sees that what is left is a stash, and that it has no
+/// exchange to finish.
 fn delete(path: &Path, folder: &OwnedFd) -> io::Result<()> {
     let (Some(place), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     fault::point();
@@ -715,8 +717,8 @@ impl Stash {
         refused
     }
 
-    /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the path is to
-    /// be removed, the project still has its entry.
+    /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the
+    /// path is to be removed, the project still has its entry.
     fn is_pending(&self, root: &Root, number: usize, is_forward: bool) -> bool {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let (from, to) = if is_forward { (before, after) } else { (after, before) };

@@ -85,8 +85,8 @@ impl Stash {
         self.plan.swaps.iter().any(|swap| swap.is_recorded && swap.is_exchanged)
     }
 
-    /// Deletes the entries that undo does not need: those of swaps that it does not cover, and after a refused exchange those of swaps
-    /// that were not made.
+    /// Deletes the entries that undo does not need: those of swaps that it does not cover, and after a refused exchange
+    /// those of swaps that were not made.
     pub(crate) fn delete_unrecorded(&mut self) {
         for (number, swap) in self.plan.swaps.iter_mut().enumerate() {
             swap.is_recorded &= swap.is_exchanged;

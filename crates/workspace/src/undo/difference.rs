@@ -43,6 +43,8 @@ impl History {
                 match part {
                     RecordPart::Names(net) => {
                         for (name, (before, after)) in net.changes {
+                            // The state that this change left is recorded, so the project's current one no longer
+                            // matters.
                             outdated.remove(&name);
                             add(name, before, after);
                         }
@@ -94,7 +96,7 @@ impl History {
                 let (before, after) = (before.flatten(), after.flatten());
                 let unified = diff::of_file(&names::text_of(path), before.as_deref(), after.as_deref());
                 text.push(match unified {
-                    // The diff has no lines.
+                    // A file without lines has an empty diff.
                     Some(unified) if unified.is_empty() && before.is_none() => {
                         text!("Empty file {name} was made.\n", name = &name)
                     }

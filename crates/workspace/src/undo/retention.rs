@@ -22,7 +22,8 @@ pub(crate) fn retain(history: &History, stored: Option<u64>) {
     let _ = fs::write(size, total.to_string());
 }
 
-/// Drops records older than the oldest turn that is kept. Undos and redos only count if there are very many.
+/// Drops records older than the oldest turn that is kept. Undos and redos count only if there are more than four per
+/// turn.
 fn drop_older(history: &History) {
     const UNDOS_A_TURN: usize = 4;
     let all = numbered(&history.turns());
@@ -49,6 +50,7 @@ fn sweep(history: &History, heads: &[format::Head]) -> u64 {
         if fits {
             let more: HashSet<Digest> = used.iter().copied().chain(contents(head)).collect();
             let more_stashed = stashed + stashed_bytes(head);
+            // The newest turn always stays.
             fits = at == 0 || size(&more) + more_stashed <= history.limits.bytes;
             (used, stashed) = if fits { (more, more_stashed) } else { (used, stashed) };
         }
@@ -82,6 +84,7 @@ fn contents(head: &format::Head) -> Vec<Digest> {
 }
 
 fn drop_turn(path: &Path) {
+    // Only the record names its stashes, so they are opened before it is removed.
     let stashes = stashes(path);
     fault::point();
     // The next call retries a record that cannot be removed.
