@@ -347,7 +347,7 @@ pub fn pointed(file: &Path, prefix: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Keys of every kind that names a program.
+    /// Examples of all keys that name a program.
     const NAMES_OF_PROGRAMS: &[&str] = &[
         "core.fsmonitor",
         "core.sshcommand",
@@ -444,7 +444,7 @@ mod tests {
     /// Every key that names a program has a word that the search finds, or no read-only git command uses it.
     #[test]
     fn the_text_search_finds_every_key_that_names_a_program() {
-        // The key, and the reason why it needs no word.
+        // Each key with the reason why it needs no word.
         const NOT_FOR_READS: &[(&str, &str)] = &[
             ("alias.st", "an alias is not a subcommand that is known to only read"),
             ("pager.log", "the output is no terminal, and the pager is switched off"),

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::root::Root;
 
-    /// Hops and the path from the root reach the same files, at every depth, with few folders open.
+    /// A hop and the path from the root reach the same files at every depth, with few open folders.
     #[test]
     fn hops_reach_the_same_files_as_paths() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");

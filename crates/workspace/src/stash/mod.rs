@@ -304,7 +304,8 @@ impl Stash {
             failure = Some(ExchangeError::Conflict(vec![self.plan.swaps[number].path.clone()]));
         }
         if failure.is_some() {
-            // In reverse order, so that a folder stays writable until its entries are moved back.
+            // In reverse order, because a later swap can be inside of a folder that an earlier one put into the
+            // project.
             for &number in order.iter().rev() {
                 // If another process has changed an entry since the swap, the entry stays: the change is newer than
                 // ours.

@@ -436,7 +436,7 @@ mod tests {
         let report = Walk::new(&root, Order::Depth, &stop).threads(Some(1)).visit(&search, |files| {
             visits.push(files.len());
             if files.len() > 1 {
-                // The rest of the folder is visited by its open descriptor.
+                // The walk visits the rest of the folder by its open descriptor.
                 let _ = fs::rename(&inside, home.path().join("out"));
             }
             files.into_iter().try_for_each(|file| found.add(file, usize::MAX))
