@@ -29,6 +29,7 @@ const MOST_ENTRIES: usize = 1000;
 /// The project cannot be written.
 pub fn create(root: &Root) -> io::Result<(File, String)> {
     let outer = enter_folder(root.fd(), FOLDER[0])?;
+    // Git must ignore the folder before it has a file.
     hide_from_git(&outer)?;
     let inside = enter_folder(outer.as_fd(), FOLDER[1])?;
     retain(&inside);

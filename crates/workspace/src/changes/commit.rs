@@ -61,6 +61,7 @@ pub(super) fn commit(
     for (one, place) in wanted.iter().zip(&places) {
         staged.push(CommitStep { wanted: one, place, temp: one.temp(place)?, old: None });
     }
+    // Collected before the steps are sorted, because the indices are those of `wanted`.
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
     let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
     // Files are written before others are removed, so that a crash in between loses nothing.
@@ -172,6 +173,7 @@ impl CommitStep<'_> {
         let system = |errno: Errno| of_system(errno, path);
         let ParentFolder { folder, name, .. } = self.place;
         if let Some(before) = self.wanted.target.stat() {
+            // A replaced file is compared once more after the rename; for a removal, this is the only check.
             let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
             if !now.is_ok_and(|now| is_same(&now, before)) {
                 return Err(conflict(path));

@@ -85,6 +85,7 @@ pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<
         .filter_map(|change| change.like.as_ref())
         .filter_map(|path| Some((path.clone(), found.targets.get(path)?.old.as_ref().map(Old::like)?)))
         .collect();
+    // A renamed or copied file is compared with its source.
     let origins: HashMap<String, Option<Vec<u8>>> = plan
         .files
         .iter()

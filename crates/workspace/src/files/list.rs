@@ -180,6 +180,7 @@ impl Visitor for Lister<'_> {
         nodes.retain(|node| self.matches(node));
         // One more than the limit shows that there are more.
         nodes.truncate(self.limit.saturating_add(1));
+        // The folder is opened only if the size of a file is needed.
         let mut folder = None;
         let mut size = |node: &Node| {
             let folder = folder.get_or_insert_with(|| run.folder().ok()).as_ref()?;

@@ -47,6 +47,8 @@ pub fn looks_bare<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> bool {
 /// relative folder of hooks in the user's own configuration for every repository; `top` is the folder it would be
 /// relative to.
 pub fn is_as_git_makes_it(git_dir: &Path, top: &Path, hooks_everywhere: Option<&Path>) -> bool {
+    // The user's own configuration runs the hooks of this folder in every repository, and a command can have created it
+    // here.
     let planted = |hooks: &Path| fs::symlink_metadata(plain(&top.join(hooks))).is_ok();
     !hooks_everywhere.is_some_and(planted) && is_made(git_dir, 0)
 }
@@ -58,6 +60,7 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
     let Ok(entries) = fs::read_dir(git_dir) else { return false };
     for (number, entry) in entries.enumerate() {
         let Ok(entry) = entry else { return false };
+        // This is not the kind of a link's target, so no link is accepted below.
         let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { return false };
         let Some(name) = name.to_str().filter(|_| number < MOST_ENTRIES) else { return false };
         let fine = match name {
@@ -184,6 +187,7 @@ pub fn is_linked_back(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {
         let Some(top) = at.parent() else { return false };
         let config = bytes_of(&git_dir.join("config"), MOST_BYTES).unwrap_or_default();
         let text = String::from_utf8_lossy(&config);
+        // The last value of a key counts (git-config(1)).
         let named = text.lines().filter_map(|line| line.trim().strip_prefix("worktree = ")).next_back();
         named.is_some_and(|named| same(git_dir.join(named), top))
     };

@@ -107,6 +107,7 @@ fn read_until_stable(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(F
         }
         let (found, rested) = classify(root, at, items);
         let after = Stamp::of(&rustix::fs::fstat(&opened)?);
+        // A change within a tick of the reading may have left the timestamp as it was.
         if calm || Stamp::of(&before) == after && Stamp::of(&before).has_rested(TICK) {
             return Ok((found, Some(after).filter(|_| rested && Stamp::of(&before).has_rested(SETTLED))));
         }

@@ -167,6 +167,7 @@ impl WantedAccess {
         {
             self.freeze(inside.to_owned());
         }
+        // A command could put a file at the end of the path, or replace a link on the way.
         if resolved_path.end.starts_with(root)
             || resolved_path.steps.iter().any(|step| step.at != *root && step.at.starts_with(root))
         {
@@ -229,6 +230,7 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
     }
     wanted.add_above(masks);
     let leads_there = |used: &UsedPath| {
+        // The path can be in a folder of hooks, or be a link on the way to such a folder.
         path.starts_with(&used.resolved_path.end) || used.resolved_path.steps.iter().any(|step| step.at == path)
     };
     wanted.ways.iter().any(leads_there)

@@ -25,6 +25,7 @@ pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailu
             most = LONGEST
         )));
     }
+    // A shell would expand this to a home folder.
     if text == "~" || text.starts_with("~/") {
         return Err(outside(text));
     }

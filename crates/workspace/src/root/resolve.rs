@@ -97,6 +97,7 @@ pub(crate) fn open(
     }
     for _ in 0..TRIES {
         match open_by_hand(root, roots, path) {
+            // Either the links form a cycle, or an entry has become a link since it was looked at.
             Err(ResolveError::Sys(Errno::LOOP)) => {}
             done => return done.map(|(fd, name)| (fd, Some(name))),
         }
@@ -126,6 +127,7 @@ fn by_kernel(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, ResolveError
 fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, PathBuf), ResolveError> {
     let spot = follow(root, roots, path)?;
     let fd = match &spot.last {
+        // The descriptor of the folder may not allow reading (`O_PATH`).
         Last::Folder => rustix::fs::openat(&spot.folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?,
         Last::File(_) if path_arg::names_a_folder(path) => return Err(Errno::NOTDIR.into()),
         Last::File(name) => rustix::fs::openat(&spot.folder, name, LOOK | OFlags::NOFOLLOW, Mode::empty())?,
@@ -237,6 +239,7 @@ impl<'a> PathWalk<'a> {
             ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(ResolveError::Outside),
             ResolveStep::Down(name) => name,
         };
+        // Names below a missing one are missing, too.
         if !self.missing.is_empty() {
             self.missing.push(name);
             return Ok(None);
@@ -255,6 +258,7 @@ impl<'a> PathWalk<'a> {
                 if self.inside_link.is_none() {
                     self.link = Some(self.passed.iter().map(|(_, name)| name).chain([&name]).collect());
                 }
+                // Until the steps of this link's target are done, further links are part of the target.
                 self.inside_link = self.inside_link.or(Some(self.steps.len()));
                 self.push_steps(&target)?;
             }

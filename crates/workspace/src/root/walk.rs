@@ -215,6 +215,7 @@ impl<'w> Walk<'w> {
             is_over: AtomicBool::new(false),
         };
         thread::scope(|scope| {
+            // One thread fewer than planned is started, because this one also does jobs.
             for _ in 1..self.threads {
                 // If a thread cannot be started, the others do its work.
                 let _ = thread::Builder::new().spawn_scoped(scope, || shared.work_ahead());
@@ -272,6 +273,7 @@ impl<'w> Walk<'w> {
         let text = name.to_string_lossy();
         let has_rule = self.root.has_rule(&text);
         let blocked = if has_rule { self.root.blocks(&text) } else { None };
+        // An entry that a list of permitted paths leaves out is not even listed as blocked.
         if blocked.is_some() && !self.blocked && self.root.rules().leaves_out(&text) {
             return None;
         }
@@ -473,6 +475,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
                         pending.extend(turns.into_iter().rev());
                         continue;
                     }
+                    // In breadth-first order, all entries of the folder are taken before one of its subfolders is read.
                     for turn in turns {
                         match turn {
                             NextTask::Visited(found) => {
@@ -563,6 +566,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
                             size += V::size(&found);
                             NextTask::Visited(found)
                         }
+                        // `finish` notifies the threads that wait for a job.
                         work => self.lock().add(work, walk),
                     });
                 }

@@ -105,6 +105,7 @@ impl Side {
         else {
             return false;
         };
+        // Two unknown digests do not prove equal contents.
         let is_equal = digest.is_some() && digest == old_digest;
         mode == old_mode && (stamp.is_content_of(old) || is_equal)
     }
@@ -213,6 +214,7 @@ impl Plan {
         if !is_forward {
             chosen.reverse();
         }
+        // The sort is stable: swaps of the same rank keep their order.
         chosen.sort_by_key(rank);
         chosen
     }

@@ -77,6 +77,7 @@ impl Stash {
         let mut file = File::from(rustix::fs::openat(&self.folder, RECORD, flags, Mode::RUSR | Mode::WUSR)?);
         fault::point();
         file.write_all(record.as_os_str().as_bytes())?;
+        // If this file were lost in a power failure, recovery would delete the stash.
         file.sync_data()
     }
 

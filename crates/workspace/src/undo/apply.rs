@@ -199,6 +199,7 @@ impl History {
             if remaining == 0 {
                 break;
             }
+            // A stash belongs to the record of the turn, also if an undo or a redo swaps its entries.
             let of_turn = format::path_of(&self.turns(), turn.number);
             let mut outcome = Outcome::new(turn);
             for part in self.backwards(record)? {
@@ -301,6 +302,7 @@ impl History {
                 text!("a turn is under way; wait for its end, then undo it"),
             ));
         }
+        // Without a record, this undo or redo could not be reverted.
         self.begin_at_once(kind, &turn.title)?;
         let record = format::path_of(&self.turns(), turn.number);
         let mut outcome = Outcome::new(turn);
@@ -324,6 +326,7 @@ impl History {
         for step in &plan::steps(&net.changes) {
             let (from, to) = &net.changes[&step.name];
             let name = step.name.as_path();
+            // An undo that was cut short may have restored the name already.
             if failed.contains(name) || has_state(root, name, to) {
                 continue;
             }
@@ -357,6 +360,7 @@ impl History {
         outcome: &mut Outcome,
     ) {
         let judge = |path: &Path| match path {
+            // An earlier part could not restore the path, so the project has not the entry that this swap expects.
             path if failed.contains(path) => Err(Unrestored::Changed),
             path if restore::is_protected(root, path) => Err(Unrestored::Protected),
             _ => Ok(Trust::Compare),

@@ -176,6 +176,7 @@ fn tail(file: &mut File) -> io::Result<Option<End>> {
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut text = Vec::new();
     file.take(TAIL).read_to_end(&mut text)?;
+    // Without a line ending, the last line is torn.
     let Some(text) = text.strip_suffix(b"\n") else { return Ok(None) };
     let start = memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
     Ok(match serde_json::from_slice(&text[start..]) {

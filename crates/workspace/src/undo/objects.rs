@@ -93,6 +93,7 @@ impl Objects {
     pub(crate) fn get(&self, digest: Digest, bytes: u64) -> Option<Vec<u8>> {
         let file = File::open(self.path(digest)).ok()?;
         let mut content = Vec::new();
+        // One byte more shows whether the file is longer.
         file.take(bytes + 1).read_to_end(&mut content).ok()?;
         (content.len() as u64 == bytes && Digest::of(&content) == digest).then_some(content)
     }
@@ -127,6 +128,7 @@ impl Objects {
 /// Creates a folder and those above it, accessible only for its owner.
 pub(crate) fn create_folders(folder: &Path) -> io::Result<()> {
     let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    // Collected before the folders are created, because only the names of new ones must be synced.
     let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for above in new.into_iter().filter_map(Path::parent) {

@@ -203,6 +203,7 @@ impl RawLine {
         let crlf = self.ended && self.last == b'\r';
         if crlf {
             self.chars -= 1;
+            // In a long line, the CR is not one of the kept bytes.
             if self.bytes.last() == Some(&b'\r') {
                 self.bytes.pop();
             }
