@@ -122,7 +122,8 @@ mod system {
     use toolfence_protocol::Text;
     use toolfence_protocol::text;
 
-    /// Bytes that the kernel returns at once, for names or for a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+    /// The maximum number of bytes that the kernel returns at once, for names or for a value (`XATTR_LIST_MAX`,
+    /// `XATTR_SIZE_MAX`).
     const MOST_AT_ONCE: usize = 64 << 10;
 
     fn is_carried(name: &[u8]) -> bool {

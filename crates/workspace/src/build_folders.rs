@@ -36,11 +36,11 @@ const IMPLIED: &[Implied] = &[
     },
 ];
 
-/// Depth below the root, and number of folders, in which manifests are searched.
+/// The maximum depth below the root at which manifests are searched, and the maximum number of searched folders.
 const DEPTH: usize = 4;
 const MOST_FOLDERS: usize = 2000;
 
-/// The most entries of a build folder that are checked for hard links.
+/// The maximum number of entries of a build folder that are checked for hard links.
 const MOST_ENTRIES: usize = 500_000;
 
 /// The number of walks that must all find outer links. A build that runs meanwhile may link a file between two steps of

@@ -15,7 +15,7 @@ use toolfence_sandbox::project::random_name;
 /// The folder, relative to the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];
 
-/// Files, bytes and age of the files that are kept when a new one is created.
+/// The maximum number, total size in bytes and age of the files that are kept when a new one is created.
 const MOST_FILES: usize = 20;
 const MOST_BYTES: u64 = 256 << 20;
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);

@@ -40,7 +40,8 @@ pub(crate) enum Destination<'s> {
     This(&'s Stat),
 }
 
-/// Folders that were created above a new file. Dropping them removes them unless [`keep`](Made::keep) was called.
+/// Folders that were created above a new file. Dropping them removes them unless [`keep`](CreatedFolders::keep) was
+/// called.
 pub(crate) struct CreatedFolders {
     /// Each with its parent folder, name, and path relative to the root, the outermost first.
     folders: Vec<(OwnedFd, OsString, PathBuf)>,

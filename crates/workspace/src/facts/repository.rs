@@ -9,7 +9,7 @@ use crate::root::Root;
 use std::io;
 use std::path::Path;
 
-/// Bytes of settings and of an index that are read. Larger files count as unknown.
+/// The maximum sizes of settings and of an index in bytes. Larger files count as unknown.
 const MOST_SETTINGS: u64 = 1 << 20;
 const MOST_INDEX: u64 = 64 << 20;
 

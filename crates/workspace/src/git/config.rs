@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// The time limit of a call of git.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entries of a folder of hooks that are checked for links.
+/// The maximum number of entries of a folder of hooks that are checked for links.
 const MOST_HOOKS: usize = 1000;
 
 /// The files of the project that the host's git would run or read because of one repository's configuration. All paths

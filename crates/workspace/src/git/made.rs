@@ -11,10 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toolfence_policy::rules::git_config::{is_as_cloned, is_harmless};
 
-/// Bytes of a configuration. Git's own has some hundred.
+/// The maximum size of a configuration in bytes. One of git's own has some hundred.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Entries of a folder that are checked.
+/// The maximum number of entries of a folder that are checked.
 const MOST_ENTRIES: usize = 10_000;
 
 /// The depth of nested submodules, including slashes in their names.

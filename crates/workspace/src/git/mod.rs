@@ -163,7 +163,7 @@ struct Conditions<'a> {
     /// Exit statuses other than 0 that are no error.
     also: &'a [i32],
     limit: Duration,
-    /// Bytes of output that are kept.
+    /// The maximum number of bytes of output that are kept.
     most: u64,
 }
 

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Links that are followed, as many as in the kernel.
+/// The maximum number of links that are followed, which is that of the kernel.
 const MOST_LINKS: usize = 40;
 
 /// The resolution of a path.

@@ -14,19 +14,19 @@ use toolfence_protocol::{Text, text};
 /// The time limit of each call of git.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of the list of packed refs, and of git's output.
+/// The maximum size in bytes of the list of packed refs, and of git's output.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Bytes of an index and of the list of its files: some 500,000 files.
+/// The maximum size in bytes of an index, and of the list of its files: some 500,000 files.
 const MOST_OF_INDEX: u64 = 128 << 20;
 
-/// Refs that are described one by one.
+/// The maximum number of refs that are described one by one.
 const MOST_REFS: usize = 20;
 
-/// Commits of a branch that are listed.
+/// The maximum number of commits that are listed of a branch.
 const MOST_COMMITS: usize = 5;
 
-/// Characters of a commit's subject.
+/// The maximum number of characters that are printed of a commit's subject, or of another text.
 const MOST_OF_SUBJECT: usize = 80;
 
 /// The changes that a command made in a repository.

@@ -22,10 +22,11 @@ const TICK: Duration = Duration::from_millis(12);
 /// unchanged. Some file systems count seconds.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Entries of one folder. A larger folder counts as unreadable.
+/// The maximum number of entries of one folder. A larger folder counts as unreadable.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Cached folders, and bytes of the longest cached path. The limits protect memory from a hostile tree.
+/// The maximum number of cached folders, and the maximum length in bytes of a cached path. The limits protect memory
+/// from a hostile tree.
 const MOST_REMEMBERED: usize = 200_000;
 const LONGEST_REMEMBERED: usize = 512;
 

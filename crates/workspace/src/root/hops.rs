@@ -20,17 +20,17 @@ use toolfence_sandbox::project::Identity;
 /// `PATH_MAX` of Linux, with the NUL at the end: the kernel refuses a longer path (path_resolution(7)).
 pub(crate) const NAMEABLE: usize = 4096;
 
-/// Names between two folders that are kept open.
+/// The number of names between two folders that are kept open.
 const STEP: usize = 32;
 
-/// Folders that one walk keeps open: enough for the deepest tree that can be named, few enough for any limit on
-/// descriptors. If they are used up, paths get longer and nothing else changes.
+/// The maximum number of folders that one walk keeps open: enough for the deepest tree that can be named, few enough
+/// for any limit on descriptors. If they are used up, paths get longer and nothing else changes.
 const MOST: usize = NAMEABLE / 2 / STEP;
 
-/// Folders that a walk keeps open at any distance, since their entries are opened soon.
+/// The maximum number of folders that a walk keeps open at any distance, because their entries are opened soon.
 const MOST_NEAR: usize = 64;
 
-/// Entries of one folder that are removed in one pass.
+/// The maximum number of entries of one folder that are removed in one pass.
 const MOST_AT_ONCE: usize = 10_000;
 
 /// An open folder above the current one: the root, or one on the way.

@@ -41,7 +41,7 @@ use toolfence_protocol::{Error, Result, ToolFailure, text};
 use toolfence_sandbox::project::{Identity, Number, Project, identity_at, number_of};
 use twins::Twins;
 
-/// Files that a root remembers as masked. The limit protects memory from a hostile tree.
+/// The maximum number of files that a root remembers as masked. The limit protects memory from a hostile tree.
 const MOST_MASKED: usize = 200_000;
 
 /// The open root folder of a project with its path rules.

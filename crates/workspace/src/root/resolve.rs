@@ -13,7 +13,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use toolfence_sandbox::project::{Identity, identity_at};
 
-/// Links that the kernel follows in one path (path_resolution(7)).
+/// The number of links that the kernel follows in one path (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
 /// The flags for opening a file of unknown kind: a FIFO must not block, and a terminal must not become the controlling

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use toolfence_sandbox::project::{Number, number_of};
 
-/// Entries that are searched. In a larger tree, every file with several names is refused.
+/// The maximum number of entries that are searched. In a larger tree, every file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The blocked files of a tree that have more than one name. They are searched once, on the first request.

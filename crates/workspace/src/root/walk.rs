@@ -30,16 +30,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use toolfence_protocol::ToolFailure;
 
-/// Entries that are visited in one job, so that several threads share a large folder.
+/// The maximum number of entries that are visited in one job, so that several threads share a large folder.
 const MOST_IN_RUN: usize = 32;
 
-/// Bytes of pending outcomes above which no thread works ahead.
+/// The size in bytes of pending outcomes from which no thread works ahead.
 const MOST_AHEAD: usize = 8 << 20;
 
 /// The approximate size of an entry in bytes.
 const NODE_SIZE: usize = 256;
 
-/// Threads of a walk. More would wait for the kernel's locks.
+/// The maximum number of threads of a walk. More would wait for the kernel's locks.
 const MOST_THREADS: usize = 8;
 
 /// What follows a folder in the order.

@@ -16,11 +16,13 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Entries of one list, and the bytes of their paths. Of a larger folder, only the times are compared.
+/// The maximum number of entries of one list, and of the bytes of their paths. Of a larger folder, only the times are
+/// compared.
 const MOST_ENTRIES: usize = 200_000;
 const MOST_BYTES: usize = 32 << 20;
 
-/// Bytes of the files for which one list has digests. Other files are compared by their times and lengths.
+/// The maximum number of bytes that are read for the digests of one list. The other files are compared by their times
+/// and lengths.
 const MOST_READ: u64 = 1 << 30;
 
 /// An entry of a folder.

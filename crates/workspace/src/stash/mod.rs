@@ -51,7 +51,8 @@ const RECORD: &str = "record";
 /// A folder that exists while an exchange is under way. Creating and removing a folder is atomic.
 const UNDER_WAY: &str = "under-way";
 
-/// Files that are synced one by one before an exchange. If there are more, the whole file system is synced.
+/// The maximum number of files that are synced one by one before an exchange. If there are more, the whole file system
+/// is synced.
 const MOST_SYNCED: usize = 64;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

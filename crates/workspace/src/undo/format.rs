@@ -16,7 +16,7 @@ pub(crate) const VERSION: u32 = 3;
 /// The maximum number of bytes of a record that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes at the end of a record that are searched for its last line.
+/// The number of bytes at the end of a record that are searched for its last line.
 const TAIL: u64 = 64 << 10;
 
 /// The operation that a record describes.

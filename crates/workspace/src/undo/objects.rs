@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The name of a file that is being written.
 const UNFINISHED: &str = "unfinished";
 
-/// Contents that are synced one by one. If there are more, the whole file system is synced.
+/// The maximum number of contents that are synced one by one. If there are more, the whole file system is synced.
 const MOST_SYNCED: usize = 64;
 
 /// A folder of contents. Only the process with the lock of the history writes to it.

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{ErrorCode, Limits, ToolFailure, text};
 
-/// Bytes of the longest line that is searched, which bounds the memory.
+/// The maximum length in bytes of a line that is searched. It bounds the memory.
 const LONGEST_LINE: usize = 8 << 20;
 
 /// A file of fewer bytes fits into the buffer of a new searcher, which is twice as large, because UTF-16 grows by up to
