@@ -126,7 +126,7 @@ impl Endings {
     fn of(old: &str, new: &str) -> Endings {
         let all = memchr::memchr_iter(b'\n', old.as_bytes()).count();
         let crlf = all > 0 && old.matches("\r\n").count() == all;
-        // Content with a CR already states its line endings.
+        // New content with a CR has line endings of its own.
         Endings {
             crlf: crlf && memchr::memchr(b'\r', new.as_bytes()).is_none() && new.contains('\n'),
             bom: old.starts_with(BOM) && !new.starts_with(BOM),

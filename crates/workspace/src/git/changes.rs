@@ -52,7 +52,7 @@ pub struct Refusal {
     pub why: Text,
 }
 
-/// What may change at a path.
+/// The changes that are permitted at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Permit {
     /// Data in which git finds no program to run, so any content is permitted.

@@ -60,7 +60,7 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
     let Ok(entries) = fs::read_dir(git_dir) else { return false };
     for (number, entry) in entries.enumerate() {
         let Ok(entry) = entry else { return false };
-        // This is not the kind of a link's target, so no link is accepted below.
+        // `file_type` does not follow a link, so no link is accepted below.
         let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { return false };
         let Some(name) = name.to_str().filter(|_| number < MOST_ENTRIES) else { return false };
         let fine = match name {

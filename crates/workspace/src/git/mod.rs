@@ -98,7 +98,7 @@ impl Git {
         let mut input = std::fs::File::from(input);
         input.write_all(&names)?;
         input.rewind()?;
-        // Git prints a part of its input.
+        // Git prints some of the paths that it reads, so no more than these bytes.
         let most = names.len() as u64;
         // Status 1 means that git ignores none of the paths (git-check-ignore(1)).
         let ignored = self.run(folder, &["check-ignore", "-z", "--stdin"], input.into(), &[1], LIMIT, most)?;

@@ -30,7 +30,7 @@ const MOST_FOLDERS: usize = 1_000_000;
 /// The maximum number of masks of a command. Each is a mount, and a namespace has at most 100,000 of them.
 const MOST_MASKS: usize = 20_000;
 
-/// Walks that are tried while the project changes, and the pause between them.
+/// The maximum number of walks while the project changes, and the pause between them.
 const MOST_TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 

@@ -153,7 +153,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
     let top = open(folder, last)?;
     let too_long = |item: &Item| above + 1 + item.name.len() >= NAMEABLE;
     let mut here = top.try_clone().map_err(|_| Errno::MFILE)?;
-    // The names from the top to `here`. `..` leads back, and a folder that was moved meanwhile is not found again.
+    // The names from the top to `here`. The loop returns by `..`, and stops if a folder was moved meanwhile.
     let mut way: Vec<(OsString, Stat)> = Vec::new();
     loop {
         let (items, _) = folder::items(here.as_fd(), MOST_AT_ONCE)?;

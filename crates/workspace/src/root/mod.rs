@@ -286,8 +286,8 @@ impl Root {
         resolve::follow(self.fd(), &self.spellings(), relative)
     }
 
-    /// Returns the name of the link by which a relative path leaves the root, or of the last link on its way. See
-    /// [`Facts::link`](toolfence_policy::Facts::link).
+    /// Returns the name, relative to the root, of the link by which a relative path leaves the root, or else of the
+    /// last link on its way. See [`Facts::link`](toolfence_policy::Facts::link).
     pub(crate) fn link_of(&self, relative: &Path) -> Option<String> {
         resolve::link_of(self.fd(), &self.spellings(), relative).map(|link| names::text_of(&link))
     }

@@ -292,7 +292,7 @@ fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
 fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
     match rustix::fs::readlinkat(folder, name, Vec::new()) {
         Ok(target) => Ok(FolderEntry::Link(OsString::from_vec(target.into_bytes()).into())),
-        // Not a link (readlink(2)).
+        // The entry is not a link (readlink(2)).
         Err(Errno::INVAL) => Ok(FolderEntry::Other),
         Err(Errno::NOENT) => Ok(FolderEntry::Missing),
         Err(errno) => Err(errno),

@@ -78,7 +78,6 @@ impl WalkReport {
     /// Returns the report of a walk that began.
     ///
     /// # Errors
-    ///
     /// The folder where the walk began could not be read; `path` is its name in the message.
     pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
         match self.not_begun {
@@ -215,7 +214,7 @@ impl<'w> Walk<'w> {
             is_over: AtomicBool::new(false),
         };
         thread::scope(|scope| {
-            // One thread fewer than planned is started, because this one also does jobs.
+            // This thread is one of them: it takes the outcomes and does jobs, too.
             for _ in 1..self.threads {
                 // If a thread cannot be started, the others do its work.
                 let _ = thread::Builder::new().spawn_scoped(scope, || shared.work_ahead());

@@ -91,7 +91,7 @@ impl ListedEntry {
             return false;
         }
         match FileType::from_raw_mode(stat.st_mode) {
-            // The entries of a folder have their own comparison.
+            // The entries in a folder are compared one by one.
             FileType::Directory => true,
             FileType::Symlink => digest_of_link(*folder, name) == self.digest,
             FileType::RegularFile if self.digest.is_some() => digest_of(*folder, name) == self.digest,

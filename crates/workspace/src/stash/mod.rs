@@ -117,7 +117,7 @@ fn tempfile_in(place: &Path) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Why an exchange was not made. The project is as it was.
+/// The reason why an exchange was not made. The project is unchanged.
 #[derive(Debug)]
 pub enum ExchangeError {
     /// Another process changed these paths in the meantime.
@@ -646,6 +646,7 @@ impl Stash {
 /// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history
 /// uses. Returns the number of finished exchanges. A swap whose entry another process has changed since is left as it
 /// is.
+///
 /// A host calls this when it opens a project, before it uses its [`History`](crate::undo::History): the history
 /// compares the records of the killed process with the project, so the exchange must be complete by then. `place` holds
 /// the stashes of this project only.

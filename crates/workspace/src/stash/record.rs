@@ -160,7 +160,7 @@ fn is_content(state: &State, digest: Option<Digest>) -> bool {
     }
 }
 
-/// What a swap does to a path of the project.
+/// The effect of a swap on a path of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SwapEffect {
     Removed,

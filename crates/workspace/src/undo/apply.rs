@@ -224,8 +224,8 @@ impl History {
             let change = Change::new(name.clone(), from.clone(), to.clone());
             let is_seen =
                 |state: &State| restore::could_restore(root, &Change::new(name.clone(), state.clone(), to.clone()));
-            // If an earlier part of the dry run has changed the name, the disk has not the state that a real run would
-            // find.
+            // If an earlier part of the dry run has changed the name, the disk does not have the state that a real run
+            // would find.
             let could = match dry_run.left.get(name) {
                 Some(state) if state.equals(from) => Ok(Vec::new()),
                 Some(state) if state.equals(to) => continue,
@@ -360,7 +360,8 @@ impl History {
         outcome: &mut Outcome,
     ) {
         let judge = |path: &Path| match path {
-            // An earlier part could not restore the path, so the project has not the entry that this swap expects.
+            // An earlier part could not restore the path, so the project does not have the entry that this swap
+            // expects.
             path if failed.contains(path) => Err(Unrestored::Changed),
             path if restore::is_protected(root, path) => Err(Unrestored::Protected),
             _ => Ok(Trust::Compare),

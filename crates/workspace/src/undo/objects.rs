@@ -25,8 +25,9 @@ impl Objects {
         Objects { folder }
     }
 
-    /// Stores a content without syncing it. Returns the bytes that it took. If a file with its name and length exists,
-    /// trusts it if that is `enough`, and reads it otherwise: after a power failure it may have any content.
+    /// Stores a content without syncing it. Returns the number of written bytes. An existing file with its name and
+    /// length is trusted if that is `enough`, and otherwise read, because after a power failure it may have any
+    /// content.
     pub(crate) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
         let bytes = content.len() as u64;
         let is_there = || if enough { self.has(digest, bytes) } else { self.get(digest, bytes).is_some() };

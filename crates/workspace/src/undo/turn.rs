@@ -196,7 +196,7 @@ impl History {
     /// Begins the record of an undo or a redo.
     ///
     /// # Errors
-    /// Another program records, or nothing can be written. Then nothing may be undone either.
+    /// Another program records in this project, or the record cannot be written. Nothing may be undone then.
     pub(crate) fn begin_at_once(&self, kind: Kind, title: &str) -> toolfence_protocol::Result<()> {
         let mut open = Open::new(kind, title);
         open.writing = match self.started(&open) {
@@ -281,7 +281,8 @@ impl History {
         }
     }
 
-    /// A turn continues without a record. An undo must not, because its changes could not be reverted.
+    /// Reports that a content could not be stored. A turn continues without a record. An undo must not, because its
+    /// changes could not be reverted.
     fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<Text>) {
         open.add_note(self.write_failure_note(error), notes);
         if let (Kind::Undo(_) | Kind::Redo(_), Writing::On(writer)) = (open.kind, &mut open.writing) {
@@ -355,7 +356,7 @@ impl History {
         if cut_short().is_none() {
             return;
         }
-        // The process that holds the lock may be writing it.
+        // The process that holds the lock may be writing this record.
         let Ok(Some(lock)) = self.lock() else { return };
         // The process that held the lock may have ended the turn.
         let Some(head) = cut_short() else { return };

@@ -178,7 +178,7 @@ fn change(random: &mut Random, top: &Path) {
         }
         _ => {
             let modes = match fs::symlink_metadata(&path) {
-                // A user other than root could not remove the entries of a folder with the other modes.
+                // A user other than root could not remove the entries of a folder with the mode 555 or 000.
                 Ok(meta) if meta.is_dir() && is_root => &[0o755, 0o700, 0o555, 0o000][..],
                 Ok(meta) if meta.is_dir() => &[0o755, 0o700],
                 Ok(meta) if meta.is_file() => &[0o644, 0o600, 0o755, 0o400],
