@@ -73,6 +73,7 @@ impl State {
         };
         match (self.attributes(), other.attributes()) {
             (Some(one), Some(other)) if !one.equals(other) => false,
+            // Both attributes are equal apart from labels, or one of them is unknown.
             _ => self == other || without(self) == without(other),
         }
     }

@@ -25,6 +25,7 @@ impl Changes {
         let prepared = stash.refuse_conflicts().and_then(|()| {
             let recorded =
                 recorder.and_then(|recorder| Some((recorder, recorder.exchanging(stash.path(), names, bytes)?)));
+            // Without the path of its record, recovery would delete the stash.
             if let Some((recorder, (number, record))) = &recorded
                 && let Err(error) = stash.set_record(record, undoable)
             {

@@ -25,6 +25,7 @@ pub(super) fn is_plain(root: &Root, cwd: &str) -> bool {
 fn find(root: &Root, cwd: &str) -> io::Result<bool> {
     let root = root.path();
     let start = root.join(cwd).canonicalize()?;
+    // Inside of `.git`, git would use that folder itself as the repository.
     let within = start.components().any(|name| name.as_os_str() == ".git");
     let top = start.ancestors().find(|folder| folder.join(".git").exists());
     let Some(top) = top.filter(|_| !within && start.starts_with(root)) else { return Ok(false) };

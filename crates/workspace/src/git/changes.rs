@@ -149,6 +149,7 @@ impl<'a> GitDirChanges<'a> {
             // be written, because a forged one would hide objects.
             ["objects", "pack", _] if change == EntryChange::Removed => Permit::Data,
             ["objects", folder] if change == EntryChange::Removed && is_hex(folder, 2) => Permit::Data,
+            // The name of a loose object is its SHA-1 or SHA-256 without the first two digits.
             ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
             ["packed-refs"] => Permit::PackedRefs,
             ["shallow"] => Permit::Data,

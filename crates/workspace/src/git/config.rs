@@ -64,6 +64,7 @@ impl Memory {
             return Ok(Arc::clone(&known.configured));
         }
         let args = ["config", "--list", "--includes", "--show-scope", "--show-origin", "-z"];
+        // `HEAD` is one of the files, because it decides about `includeIf.onbranch` (git-config(1)).
         let mut files: Vec<PathBuf> = git_dirs
             .iter()
             .flat_map(|dir| [dir.join("config"), dir.join("config.worktree"), dir.join("HEAD")])
@@ -106,6 +107,7 @@ pub fn unset(git: &Git, file: &Path, key: &str, value: Option<&str>) -> std::io:
     let folder = file.parent().unwrap_or(Path::new("/"));
     let mut args: Vec<&OsStr> =
         ["config".as_ref(), "--file".as_ref(), file.as_os_str(), "--unset-all".as_ref()].to_vec();
+    // Without this option, git would match the value as a regular expression (git-config(1)).
     if value.is_some() {
         args.push("--fixed-value".as_ref());
     }

@@ -207,6 +207,7 @@ impl GitDirChanges<'_> {
         let (kind, short) = kind_and_name(name);
         match (&changed.before, &changed.after) {
             (None, Some(after)) => {
+                // Only commits that no branch had before are listed.
                 let mut known = self.branches_before();
                 let head = bytes_of(&self.before.join("HEAD"), MOST_BYTES).unwrap_or_default();
                 let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
@@ -229,6 +230,7 @@ impl GitDirChanges<'_> {
                 ));
             }
             (Some(before), Some(after)) => match objects.lost(before, std::slice::from_ref(after)) {
+                // If no commit is lost, the ref was moved forward.
                 Some(0) if name.starts_with("refs/heads/") => {
                     objects.commits(after, std::slice::from_ref(before), &short, summary);
                 }

@@ -51,6 +51,7 @@ pub(super) fn quarantine(masks: &Masks, before: &MaskSet) -> Vec<Text> {
 /// The second value keeps folders readable that the command has closed, so that their entries can be renamed.
 fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, UnlockedFolders<'w>)> {
     let mut scan = Scan::begin(masks, Purpose::Quarantine);
+    // This walk cannot be stopped, because the check must be complete.
     scan.tree(&Stop::default()).ok()?;
     let standing = |now: &Repository| {
         let known = before

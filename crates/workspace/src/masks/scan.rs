@@ -158,6 +158,7 @@ impl<'w> Scan<'w> {
             match folder {
                 Ok(folder) if self.is_too_deep(&at, &folder) => self.mask(&hop, at, MaskKind::Hide)?,
                 Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
+                // The walk starts again, because it may have missed the moved folder at both places.
                 Err(errno) if is_moved(errno) => return Err(ScanError::Moved),
                 Err(_) => {
                     self.probe(&at);

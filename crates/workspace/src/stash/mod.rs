@@ -117,7 +117,7 @@ fn tempfile_in(place: &Path) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// The reason why an exchange was not made. The project is unchanged.
+/// The reason why an exchange was not made. The project is as it was before.
 #[derive(Debug)]
 pub enum ExchangeError {
     /// Another process changed these paths in the meantime.
@@ -654,6 +654,7 @@ pub fn recover(root: &Root, place: &Path) -> usize {
     let mut finished = 0;
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
+        // A stash that is locked belongs to a running session.
         let Ok(folder) = locked(&path) else { continue };
         let is_recorded = record::record_of(&folder).is_some_and(|record| record.exists());
         if stat_at(folder.as_fd(), UNDER_WAY.as_ref()).is_err() {
@@ -712,6 +713,7 @@ impl Stash {
         for number in self.plan.chosen.clone() {
             let swapped =
                 if self.is_pending(root, number, is_forward) { self.swap(root, number, is_forward) } else { Ok(()) };
+            // A swap that another process prevents counts as not made.
             self.plan.swaps[number].is_exchanged = swapped.is_ok() == is_forward;
             if let Err(error @ ExchangeError::System(..)) = swapped {
                 refused = Err(error);

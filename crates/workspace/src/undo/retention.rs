@@ -16,6 +16,7 @@ pub(crate) fn retain(history: &History, stored: Option<u64>) {
     let heads = heads(&history.turns());
     let size = history.folder.join("size");
     let known = fs::read_to_string(&size).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    // If one of them is unknown, all contents are counted.
     let total = known.zip(stored).map_or(u64::MAX, |(known, stored)| known.saturating_add(stored));
     let total = if total > history.limits.bytes { sweep(history, &heads) } else { total };
     // If the file cannot be written, the next call counts all contents.

@@ -328,6 +328,7 @@ impl History {
         let Some(mut open) = inner.open.take() else { return };
         let Writing::On(Writer { number, .. }) = open.writing else { return };
         let path = path_of(&self.turns(), number);
+        // Counted in the record, because changes can have been revoked or can cancel each other out.
         let names = lines(&path).map_or(0, |lines| {
             let names =
                 |part: &RecordPart| if let RecordPart::Names(net) = part { net.changes.len() as u64 } else { 0 };
@@ -342,6 +343,7 @@ impl History {
         let notes = std::mem::take(&mut open.notes);
         // If the end cannot be written, the next turn that begins ends this one.
         let _ = open.write_end(End { names, killed, notes });
+        // The bytes of a turn that was cut short are unknown.
         let stored = open.stashed.filter(|_| !killed).map(|stashed| stashed.saturating_add(open.stored));
         retention::retain(self, stored);
     }
