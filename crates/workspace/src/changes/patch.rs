@@ -159,6 +159,7 @@ impl Source for Targets<'_> {
                 return Err(too_large_to_edit(path, size, self.most));
             }
         };
+        // Under two names, each change would be planned from the old content, and one would be lost.
         if let Some(other) = self.real.insert(name, path.to_owned()) {
             return Err(invalid(text!(
                 "{path} and {other} are the same file. Name it in one way.",

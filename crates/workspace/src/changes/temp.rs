@@ -62,6 +62,7 @@ impl CreatedFolders {
                 Err(Errno::EXIST) => false,
                 Err(errno) => return Err(errno),
             };
+            // `PASS` refuses a link that another process has put here.
             let next = rustix::fs::openat(&here, name, resolve::PASS, Mode::empty())?;
             let above = std::mem::replace(&mut here, next);
             if fresh {

@@ -124,6 +124,7 @@ impl<'g> NextCommit<'g> {
     /// Git failed.
     pub fn diffs(&self, without: &[&OsStr], most: u64) -> io::Result<(Vec<Vec<u8>>, bool)> {
         const HEAD: &[u8] = b"diff --git ";
+        // The names are relative to the top of the work tree, and are not patterns (gitglossary(7), "pathspec").
         let mut paths: Vec<OsString> = vec![":(top)".into()];
         paths.extend(without.iter().map(|name| {
             let mut path = OsString::from(":(top,exclude,literal)");

@@ -192,6 +192,7 @@ pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 fn environment(further: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    // Other variables of the host, such as `GIT_DIR`, could lead git to another repository.
     let mut all: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| PASSED.contains(&name))).collect();
     let fixed = [

@@ -129,6 +129,7 @@ impl WantedAccess {
 
     /// Adds the files in the project that a repository above the root uses.
     pub(super) fn add_above(&mut self, masks: &Masks) {
+        // Git uses the nearest repository.
         let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
         if let Some(top) = top {
             let dot_git = top.join(".git");

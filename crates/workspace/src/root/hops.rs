@@ -84,6 +84,7 @@ impl Hop {
     /// unless the walk has too many folders open.
     pub(crate) fn keep(&self, folder: Option<OwnedFd>, at: &Path) -> (Hop, Hop) {
         let Some(folder) = folder else { return (self.clone(), self.clone()) };
+        // A distant folder may be kept in addition to the near ones, so that the paths below it stay short.
         let most = if self.is_far(at) { MOST_NEAR + MOST } else { MOST_NEAR };
         let may_stay = self.open.load(Ordering::Relaxed) < most;
         let here = self.with(folder, at);

@@ -476,6 +476,7 @@ impl Root {
     }
 
     fn judged<'r>(&'r self, name: &str) -> impl Iterator<Item = Blocked<'r>> {
+        // On some file systems, names that differ only in case or invisible characters are the same file.
         let folded = names::folded(name).and_then(|folded| self.rules.judge(&folded));
         self.rules.judge(name).into_iter().chain(folded)
     }

@@ -284,6 +284,7 @@ impl Stash {
     /// before, including the changes of the other process.
     pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
         self.refuse_conflicts()?;
+        // Synced before the first swap, so that a power failure leaves no empty file in the project.
         self.sync_entries().map_err(ExchangeError::Plan)?;
         let all = (0..self.plan.swaps.len()).collect();
         let order = self.begin(all, true)?;
@@ -315,6 +316,7 @@ impl Stash {
                 }
             }
         }
+        // If the end cannot be recorded, recovery finishes the exchange.
         let _ = self.finish();
         failure.map_or(Ok(()), Err)
     }
@@ -598,6 +600,7 @@ impl Stash {
         if has_changed {
             self.conflicts.push(path.to_owned());
         }
+        // Everything in the folder was last changed before this moment, unless there is a conflict.
         side.set_content((since.0, since.1), None);
         Ok(side)
     }

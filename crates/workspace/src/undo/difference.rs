@@ -32,6 +32,7 @@ impl History {
         let first = stack.done.len().saturating_sub(turns);
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
         let mut add = |name: PathBuf, before: State, after: State| {
+            // The combined change goes from the first state to the last one.
             together.entry(name).and_modify(|(_, last)| last.clone_from(&after)).or_insert((before, after));
         };
         let (mut contents, mut outdated) = (Contents::default(), BTreeSet::new());

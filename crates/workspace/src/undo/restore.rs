@@ -314,6 +314,7 @@ impl OpenName<'_> {
     ) -> Result<Vec<Text>, RestoreError> {
         let journal = Journal::begin(self.root);
         let home = TempFolder { folder: self.folder, name: self.above, journal: &journal };
+        // A record has no owner, so that of the current file is kept.
         let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));
         let temp = Temp::write(home, content, Some(&Like { owner, mode, attributes }))?;
         let lost = temp.lost().to_vec();
