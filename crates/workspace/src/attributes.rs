@@ -12,10 +12,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::Text;
 
-/// Bytes of the attributes of one file that a record holds.
+/// The maximum size in bytes of the attributes of one file that a record holds.
 pub(crate) const MOST_KEPT: usize = 16 << 10;
 
-/// Bytes of the attributes of one file that are copied when it is replaced.
+/// The maximum size in bytes of the attributes of one file that are copied when it is replaced.
 pub(crate) const MOST_CARRIED: usize = 4 << 20;
 
 #[cfg(target_os = "linux")]
@@ -122,7 +122,8 @@ mod system {
     use toolfence_protocol::Text;
     use toolfence_protocol::text;
 
-    /// Bytes that the kernel returns at once, for names or for a value (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+    /// The maximum number of bytes that the kernel returns at once, for names or for a value (`XATTR_LIST_MAX`,
+    /// `XATTR_SIZE_MAX`).
     const MOST_AT_ONCE: usize = 64 << 10;
 
     fn is_carried(name: &[u8]) -> bool {
@@ -161,7 +162,7 @@ mod system {
         Some(attributes)
     }
 
-    /// Usually the attribute does not exist, or is small.
+    /// Reads a value, or the list of names. Most are missing or short, so a small buffer is tried first.
     fn read_value(mut get: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
         let mut small = [0; 512];
         match get(&mut small) {
@@ -187,13 +188,16 @@ mod system {
             // A new file inherits the default list of its folder, which could grant access that the old file did not.
             let must_go = name == ACCESS.as_bytes() || name == DEFAULT.as_bytes() || name.starts_with(b"user.");
             if must_go && fremovexattr(file, name).is_err() {
+                // The group bits are the mask of a list (acl(5)): without them, a list that cannot be removed grants
+                // nothing to named users and groups.
                 *mode &= !0o070;
                 lost.push(display_name(name));
             }
         }
         for one in &wanted.0 {
             let name = one.name.as_os_str().as_bytes();
-            // Records are not trusted, since other programs may have written them.
+            // Records are not trusted, since other programs may have written them. A list is set even if it is equal,
+            // because its form in a record lacks the rights that the mode repeats.
             if !is_carried(name) || name != ACCESS.as_bytes() && has.0.contains(one) {
                 continue;
             }
@@ -221,7 +225,7 @@ mod system {
     const MASK: u16 = 0x10;
     const OTHERS: u16 = 0x20;
 
-    /// Entries of eight bytes follow a version of four.
+    /// The list is a version of four bytes, followed by entries of eight bytes each.
     const HEAD: usize = 4;
     const ENTRY: usize = 8;
 
@@ -233,7 +237,8 @@ mod system {
         entry.get(2).map_or(0, |rights| u32::from(rights & 7))
     }
 
-    /// Returns the list with 0 in place of the rights in the mode; `None` if it has no others.
+    /// Returns the list with zeros in place of the rights that the mode repeats. Returns `None` for a list without a
+    /// mask, because it grants only the rights in the mode (acl(5)).
     fn without_mode(mut list: Vec<u8>) -> Option<Vec<u8>> {
         let has_mask = list.get(HEAD..)?.chunks(ENTRY).any(|entry| tag(entry) == MASK);
         set_mode(&mut list, 0);

@@ -1,8 +1,8 @@
 //! Build folders, which a command may write in a project that is read-only for it.
 //!
-//! A folder counts if a manifest next to it implies it by its name and git ignores it. The name alone is not enough: without git, a
-//! command could delete a folder of photos that is called `out`. The ignore rule alone is not enough either, because the model can
-//! write one.
+//! A folder counts if a manifest next to it implies it by its name and git ignores it. The name alone is not enough:
+//! without git, a command could delete a folder of photos that is called `out`. The ignore rule alone is not enough
+//! either, because the model can write one.
 
 use crate::{Stop, Workspace};
 use std::collections::{HashMap, HashSet};
@@ -36,22 +36,23 @@ const IMPLIED: &[Implied] = &[
     },
 ];
 
-/// Depth below the root, and number of folders, in which manifests are searched.
+/// The maximum depth below the root at which manifests are searched, and the maximum number of searched folders.
 const DEPTH: usize = 4;
 const MOST_FOLDERS: usize = 2000;
 
-/// The most entries of a build folder that are checked for hard links.
+/// The maximum number of entries of a build folder that are checked for hard links.
 const MOST_ENTRIES: usize = 500_000;
 
-/// How often a folder must seem to have outer links. A build that runs meanwhile may link a file between two steps of the walk.
+/// The number of walks that must all find outer links. A build that runs meanwhile may link a file between two steps of
+/// one walk.
 const LOOKS: usize = 2;
 
 /// The name of an entry that does not exist. Git ignores it if it ignores everything in its folder.
 const ANY: &str = "toolfence any entry";
 
 impl Workspace {
-    /// Finds the build folders that commands may write in a read-only project, relative to the root, and creates those that the first
-    /// build needs.
+    /// Finds the build folders that commands may write in a read-only project, relative to the root, and creates those
+    /// that the first build needs.
     ///
     /// A created folder stays, even if it is empty: another command may have it mounted.
     #[doc(hidden)]
@@ -141,7 +142,8 @@ fn candidates(root: &Path, stop: &Stop) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (existing, missing)
 }
 
-/// Returns `true` if a file in the folder has, or may have, another name outside of it. A write to one name changes the other.
+/// Returns `true` if a file in the folder has, or may have, another name outside of it. A write to one name changes the
+/// other.
 fn has_outer_links(folder: &Path, stop: &Stop) -> bool {
     let mut names: HashMap<(u64, u64), (u64, u64)> = HashMap::new();
     let mut pending = vec![folder.to_owned()];
@@ -164,6 +166,7 @@ fn has_outer_links(folder: &Path, stop: &Stop) -> bool {
             } else if meta.nlink() > 1 {
                 let (seen, links) = names.entry((meta.dev(), meta.ino())).or_insert((0, meta.nlink()));
                 *seen += 1;
+                // A build may add a link while the folder is walked, so the latest count is used.
                 *links = meta.nlink();
             }
         }

@@ -6,7 +6,7 @@ use crate::names;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 use std::fmt::Write as _;
 
-/// Bytes of the compared lines of both texts. Larger changes get no diff.
+/// The maximum size in bytes of the compared lines of both texts. Larger changes get no diff.
 const MOST_BYTES: usize = 2 << 20;
 
 /// Lines of context around a change.
@@ -16,8 +16,8 @@ const CONTEXT: usize = 3;
 /// is printed at the first or last of them.
 const LINES_AROUND: usize = 64;
 
-/// Changed lines of both texts. Larger changes get no diff, because the time of Myers' algorithm is quadratic in them
-/// in the worst case, even if nearly all of them are on one side.
+/// The maximum number of changed lines of both texts. Larger changes get no diff, because the time of Myers' algorithm
+/// is quadratic in them in the worst case, even if nearly all of them are on one side.
 const MOST_CHANGED: usize = 8000;
 
 /// The lines that differ between two texts.
@@ -122,7 +122,7 @@ fn print_hunks<'a>(diff: &'a TextDiff<'a, 'a, [u8]>, skipped: usize) -> String {
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         let (old, new) = match hunk.ops().first() {
             Some(DiffOp::Equal { old_index, new_index, .. }) => (*old_index, *new_index),
-            // There is no line of context before it: the texts begin here.
+            // The hunk begins without a line of context, so it is at the beginning of both texts.
             _ => (0, 0),
         };
         let removed = hunk.ops().iter().map(|op| op.old_range().len()).sum();

@@ -77,8 +77,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the root once; it stays the same folder even if it is renamed. Finishes or reverts the changes of a
-    /// process that was killed.
+    /// Opens the root once; it stays the same folder even if it is renamed. Removes what a killed process left of its
+    /// changes.
     ///
     /// # Errors
     /// The root does not exist, is not a folder, or may not be read.

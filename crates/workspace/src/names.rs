@@ -134,6 +134,7 @@ pub(crate) fn folded(name: &str) -> Option<String> {
     let folded: String = if name.is_ascii() {
         seen.map(|c| c.to_ascii_lowercase()).collect()
     } else {
+        // The lower case of a normalized text may not be normalized.
         seen.nfkc().flat_map(char::to_lowercase).nfkc().collect()
     };
     (folded != name).then_some(folded)

@@ -9,13 +9,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use toolfence_protocol::{Error, ErrorKind, Result, text};
 
-/// Bytes of all diffs.
+/// The maximum size of all diffs in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// Blocked files that are left out of the diffs. Each is an argument of git.
+/// The maximum number of blocked files that are left out of the diffs. Each is an argument of git.
 const MOST_BLOCKED: usize = 1000;
 
-/// Subjects that are read.
+/// The maximum number of subjects that are read.
 const MOST_SUBJECTS: usize = 10;
 
 /// The changes that the next commit would make.
@@ -38,9 +38,9 @@ pub struct NextCommit {
 pub struct CommittedFile {
     /// The letter of `git diff --name-status`, such as `M` or `A`.
     pub status: char,
-    /// Its path below the top of the repository.
+    /// The path of the file below the top of the repository.
     pub name: String,
-    /// Its path before the commit, if it is renamed or copied.
+    /// The path of the file before the commit, if it is renamed or copied.
     pub old_name: Option<String>,
     /// Whether the path rules block it, so that its content is in none of the diffs.
     pub is_blocked: bool,

@@ -15,12 +15,12 @@ use toolfence_sandbox::project::random_name;
 /// The folder, relative to the root.
 const FOLDER: [&str; 2] = [".toolfence", "output"];
 
-/// Files, bytes and age of the files that are kept when a new one is created.
+/// The maximum number, total size in bytes and age of the files that are kept when a new one is created.
 const MOST_FILES: usize = 20;
 const MOST_BYTES: u64 = 256 << 20;
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Entries of the folder that are read.
+/// The maximum number of entries of the folder that are read.
 const MOST_ENTRIES: usize = 1000;
 
 /// Creates an empty file for output. Returns it with its name relative to the root.
@@ -29,6 +29,7 @@ const MOST_ENTRIES: usize = 1000;
 /// The project cannot be written.
 pub fn create(root: &Root) -> io::Result<(File, String)> {
     let outer = enter_folder(root.fd(), FOLDER[0])?;
+    // Git must ignore the folder before it has a file.
     hide_from_git(&outer)?;
     let inside = enter_folder(outer.as_fd(), FOLDER[1])?;
     retain(&inside);
@@ -51,6 +52,7 @@ pub fn hide_folder(root: &Root) -> io::Result<()> {
 /// # Errors
 /// There is no such file, or a link replaces it or its folder.
 pub fn open(root: &Root, name: &str) -> io::Result<File> {
+    // A name of hexadecimal digits cannot lead to another folder.
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(io::ErrorKind::NotFound.into());
     }

@@ -73,6 +73,7 @@ impl State {
         };
         match (self.attributes(), other.attributes()) {
             (Some(one), Some(other)) if !one.equals(other) => false,
+            // Both attributes are equal apart from labels, or one of them is unknown.
             _ => self == other || without(self) == without(other),
         }
     }
@@ -172,6 +173,7 @@ pub(crate) fn look_into(
         Err(Errno::ACCESS | Errno::PERM) => return Ok((unkept(&stat), stat)),
         Err(errno) => return Err(errno),
     };
+    // The entry may have been replaced since its status was read.
     let stat = rustix::fs::fstat(&fd)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Ok((unkept(&stat), stat));
@@ -179,6 +181,7 @@ pub(crate) fn look_into(
     let room = usize::try_from(stat.st_size).unwrap_or(0) + 1;
     let attributes = attributes::read(&fd, MOST_KEPT);
     let mut content = Vec::with_capacity(room.min(usize::try_from(most).unwrap_or(usize::MAX)));
+    // The file may have grown since its size was read.
     match File::from(fd).take(most.saturating_add(1)).read_to_end(&mut content) {
         Ok(read) if read as u64 <= most => {
             let bytes = read as u64;

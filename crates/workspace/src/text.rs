@@ -8,7 +8,7 @@ use toolfence_protocol::{ToolFailure, text};
 /// The kind of a file, judged by its beginning.
 #[derive(Debug, PartialEq, Eq)]
 enum Judged {
-    /// Text after `skip` bytes of byte order mark.
+    /// Text after a byte order mark of `bom` bytes.
     Text {
         bom: usize,
     },
@@ -26,6 +26,7 @@ fn judge(bytes: &[u8]) -> Judged {
     let sample = &bytes[bom..bytes.len().min(LOOKED_AT).max(bom)];
     let controls = sample.iter().filter(|byte| is_odd_control(**byte)).count();
     let invalid: usize = sample.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    // UTF-16 has NULs, so it must be detected before binary data.
     if is_wide(sample) {
         return Judged::Utf16;
     }

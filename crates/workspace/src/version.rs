@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Bytes that are hashed at once. A reader that hashes a file in pieces must use pieces of this length.
+/// The number of bytes that are hashed at once. A reader that hashes a file in pieces must use pieces of this length.
 pub(crate) const PIECE: usize = 128 << 10;
 
 /// A 64-bit hash of a file's content, by which a host can detect whether the file changed since it was read. Versions

@@ -52,7 +52,7 @@ pub(super) fn commit(
     recorded_by: RecordedBy<'_>,
     wanted: &[PlannedFile<'_>],
 ) -> Result<Vec<(usize, Vec<Text>)>, ToolFailure> {
-    // Declared first and so dropped last: until then it must list the temporary files of the others.
+    // Declared first and so dropped last, because it must list the temporary files until they are gone.
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
     let places: Vec<ParentFolder<'_>> =
@@ -61,10 +61,12 @@ pub(super) fn commit(
     for (one, place) in wanted.iter().zip(&places) {
         staged.push(CommitStep { wanted: one, place, temp: one.temp(place)?, old: None });
     }
+    // Collected before the steps are sorted, because the indices are those of `wanted`.
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
     let lost: Vec<(usize, Vec<Text>)> = lost.enumerate().filter(|(_, lost)| !lost.is_empty()).collect();
     // Files are written before others are removed, so that a crash in between loses nothing.
     staged.sort_by_key(|step| step.temp.is_none());
+    // A single file has no earlier changes to revert, so no link to its old content is kept.
     let several = staged.len() > 1;
     let made_now: Vec<&CreatedFolders> = made.0.iter().collect();
     let recording = recorded_by.change(staged.iter().map(CommitStep::pending_change), &made_now);
@@ -101,6 +103,7 @@ impl<'j> ParentFolder<'j> {
                 made.0.push(new);
                 let by_hand = folders.iter().fold(spot.folder_name.clone(), |path, name| path.join(name));
                 let folder_name = root.real_folder(path, &folder, &by_hand)?;
+                // Only now are the real names of the new folders known, so the rules are applied again.
                 root.refuse_unwritable(path, &folder_name.join(Path::new(name)))?;
                 Ok(ParentFolder { folder, folder_name, name: name.clone(), journal })
             }
@@ -170,6 +173,7 @@ impl CommitStep<'_> {
         let system = |errno: Errno| of_system(errno, path);
         let ParentFolder { folder, name, .. } = self.place;
         if let Some(before) = self.wanted.target.stat() {
+            // A replaced file is compared once more after the rename; for a removal, this is the only check.
             let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
             if !now.is_ok_and(|now| is_same(&now, before)) {
                 return Err(conflict(path));

@@ -67,7 +67,7 @@ pub struct FileDraft {
     pub(super) after: Option<Vec<u8>>,
     /// The content of the file that this one is renamed or copied from.
     pub(super) origin: Option<Vec<u8>>,
-    /// The file whose owner, mode and attributes it gets, if that is not the file it replaces.
+    /// The owner, mode and attributes that the file gets, if they are not those of the file that it replaces.
     pub(super) like: Option<Like>,
     pub(super) executable: Option<bool>,
 }

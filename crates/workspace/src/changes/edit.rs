@@ -152,6 +152,7 @@ struct Edited {
 
 /// Returns the lines next to a replaced passage that the new passage repeats. The old passage began in `line`.
 fn restated_around(before: &[u8], after: &[u8], line: u64, wanted: &ReplaceText) -> Vec<u64> {
+    // If one of the passages does not end with a line ending, the change reaches into one more line.
     let whole = wanted.old.ends_with('\n') && wanted.new.ends_with('\n');
     let lines = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!whole);
     let first = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
@@ -177,6 +178,7 @@ fn draft(
         }
     };
     refuse_no_text(old, old.len() as u64, path)?;
+    // In another version of the file, the lines may have moved.
     if base.is_some_and(|base| base != Version::of(old)) {
         return Err(stale(path));
     }

@@ -12,7 +12,8 @@ impl Changes {
     /// exchange first, so that undo covers it like any other change of the turn. The undo history then owns the stash
     /// and moves the previous entries back from it. If nothing is recorded, the stash is deleted.
     ///
-    /// A swap of a path for which `undoable` returns `false`, such as build output that git ignores, is made but not recorded.
+    /// A swap of a path for which `undoable` returns `false`, such as build output that git ignores, is made but not
+    /// recorded.
     ///
     /// # Errors
     /// Another process changed one of the project's entries, or the system refused. The project is then as it was
@@ -24,6 +25,7 @@ impl Changes {
         let prepared = stash.refuse_conflicts().and_then(|()| {
             let recorded =
                 recorder.and_then(|recorder| Some((recorder, recorder.exchanging(stash.path(), names, bytes)?)));
+            // Without the path of its record, recovery would delete the stash.
             if let Some((recorder, (number, record))) = &recorded
                 && let Err(error) = stash.set_record(record, undoable)
             {
@@ -46,7 +48,7 @@ impl Changes {
             return exchanged;
         };
         stash.delete_unrecorded();
-        // An entry that another process has already changed cannot be swapped back.
+        // An entry that another process has already changed cannot be swapped back. Its swap then stays in the record.
         if exchanged.is_err() && !stash.has_exchanged() {
             recorder.unchanged(number);
             let _ = stash.delete();

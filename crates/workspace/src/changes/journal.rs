@@ -22,23 +22,23 @@ use toolfence_sandbox::project::random_name;
 const TEMPORARY: &str = ".tmp";
 const JOURNAL: &str = ".journal";
 
-/// Bytes of a journal. A longer one is not ours.
+/// The maximum size of a journal in bytes. A longer file is not a journal of this program.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Entries of a journal. A change has at most some hundred files, and the folders above them.
+/// The maximum number of entries of a journal. A change has at most some hundred files, and the folders above them.
 const MOST_ENTRIES: usize = 4096;
 
-/// Bytes of a path (`PATH_MAX`, path_resolution(7)). The kernel opens no longer one, and matching one with the rules
-/// takes time.
+/// The length in bytes from which a path is ignored (`PATH_MAX`, path_resolution(7)). The kernel opens no such path,
+/// and matching it with the rules would take time.
 const LONGEST: usize = 4096;
 
-/// Journals that one start reads. The next start reads the rest.
+/// The maximum number of journals that one start reads. The next start reads the rest.
 const MOST_JOURNALS: usize = 64;
 
-/// Entries of the root that are read.
+/// The maximum number of entries of the root that are read.
 const MOST_NAMES: usize = 100_000;
 
-/// The journal of one change. Dropping it removes it, since nothing is left then.
+/// The journal of one change. Dropping it removes the file, because the temporary entries are gone by then.
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// `None` if the root is read-only. The change is then made without a journal.
@@ -112,7 +112,7 @@ fn create(root: &Root) -> io::Result<(File, OwnedFd, String)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&root, &name, flags, Mode::from_raw_mode(0o600))?);
         fault::point();
-        // On a file system without locks, journals are not read either.
+        // On a file system without locks, `clean` cannot lock a journal and therefore ignores it.
         let _ = rustix::fs::flock(&file, FlockOperation::LockExclusive);
         // Another process may have removed the journal before it was locked.
         if rustix::fs::fstat(&file)?.st_nlink > 0 {
@@ -162,7 +162,9 @@ fn clean_journal(root: &Root, file: &File, journal: &OsStr, room: &mut Room) -> 
     // The journals of one start share the limits of a single one: the first always fits, and the next start reads the
     // rest.
     *room = room.without(text.iter().filter(|byte| **byte == 0).count(), text.len())?;
+    // The last entry is torn if it has no NUL at its end.
     let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
+    // A folder precedes its entries in the journal, so they are removed in reverse order.
     for entry in whole.split(|byte| *byte == 0).rev() {
         remove_entry(root, entry);
     }

@@ -212,6 +212,7 @@ impl Changes {
             executable: None,
         });
         commit::commit(&self.root, self.active_recorder(), &back.collect::<Vec<_>>())?;
+        // Only a new file can have created folders.
         for file in files.iter().filter(|file| file.old_bytes().is_none()) {
             self.remove_folders(file);
         }

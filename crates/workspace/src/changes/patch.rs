@@ -15,10 +15,11 @@ use toolfence_patch as patch;
 use toolfence_patch::{Base, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// Files of one patch. Each uses some descriptors until all are in place, and their number is limited per process.
+/// The maximum number of files of one patch. Each uses some descriptors until all are in place, and their number is
+/// limited per process.
 const MOST_FILES: usize = 200;
 
-/// Bytes of all files. The old and new contents are in memory until all are in place.
+/// The maximum size in bytes of all files. The old and new contents are in memory until all are in place.
 const MOST_BYTES: usize = 100 << 20;
 
 /// The report of a patch that was applied, or would be.
@@ -77,12 +78,14 @@ pub(super) fn draft(root: &Root, most: u64, folder: &str, text: &str) -> Result<
         .map_err(|failure| explain_by_folder(root, folder, found.explain(failure)))?;
     found.refuse_links(&plan)?;
     let report = report_of(&plan);
+    // The properties are collected first, because the loop below takes the targets out of the map.
     let likes: HashMap<String, _> = plan
         .changes
         .iter()
         .filter_map(|change| change.like.as_ref())
         .filter_map(|path| Some((path.clone(), found.targets.get(path)?.old.as_ref().map(Old::like)?)))
         .collect();
+    // A renamed or copied file is compared with its source.
     let origins: HashMap<String, Option<Vec<u8>>> = plan
         .files
         .iter()
@@ -135,7 +138,7 @@ fn explain_by_folder(root: &Root, folder: &str, failure: ToolFailure) -> ToolFai
 /// The files of the project that the planner reads.
 struct Targets<'r> {
     root: &'r Root,
-    /// Bytes of one file.
+    /// The maximum size of one file in bytes.
     most: u64,
     targets: HashMap<String, Target>,
     bytes: usize,
@@ -156,6 +159,7 @@ impl Source for Targets<'_> {
                 return Err(too_large_to_edit(path, size, self.most));
             }
         };
+        // Under two names, each change would be planned from the old content, and one would be lost.
         if let Some(other) = self.real.insert(name, path.to_owned()) {
             return Err(invalid(text!(
                 "{path} and {other} are the same file. Name it in one way.",

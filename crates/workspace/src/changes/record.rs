@@ -12,8 +12,8 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The write-ahead hook of changes. It stores the data for undo, and never prevents a change. It reports itself what it
-/// cannot store.
+/// The write-ahead hook of changes. It stores the data for undo, reports what it cannot store, and never prevents a
+/// change.
 pub trait Recorder: Send + Sync + fmt::Debug {
     /// Returns `true` if changes are currently recorded. If not, the old contents are not read.
     fn is_recording(&self) -> bool;
@@ -100,7 +100,7 @@ impl<'c> PendingChange<'c> {
 #[derive(Clone, Copy)]
 pub(super) struct RecordedBy<'w> {
     recorder: Option<&'w dyn Recorder>,
-    /// Bytes of a file whose old content is kept.
+    /// The maximum size in bytes of a file whose old content is kept.
     most: u64,
 }
 

@@ -79,6 +79,7 @@ impl Old {
             kind => return Err(not_a_file(path, kind)),
         }
         root.refuse_twin(path, &stat)?;
+        // A rename would replace the file without write permission for it, so its mode is checked here.
         if stat.st_mode & 0o222 == 0 {
             return Err(read_only(path));
         }

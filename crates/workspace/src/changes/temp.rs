@@ -40,7 +40,8 @@ pub(crate) enum Destination<'s> {
     This(&'s Stat),
 }
 
-/// Folders that were created above a new file. Dropping them removes them unless [`keep`](Made::keep) was called.
+/// Folders that were created above a new file. Dropping them removes them unless [`keep`](CreatedFolders::keep) was
+/// called.
 pub(crate) struct CreatedFolders {
     /// Each with its parent folder, name, and path relative to the root, the outermost first.
     folders: Vec<(OwnedFd, OsString, PathBuf)>,
@@ -61,6 +62,7 @@ impl CreatedFolders {
                 Err(Errno::EXIST) => false,
                 Err(errno) => return Err(errno),
             };
+            // `PASS` refuses a link that another process has put here.
             let next = rustix::fs::openat(&here, name, resolve::PASS, Mode::empty())?;
             let above = std::mem::replace(&mut here, next);
             if fresh {
@@ -122,6 +124,8 @@ impl<'f> Temp<'f> {
             temp.lost = like.apply(&temp.file)?;
         }
         fault::point();
+        // The content must be on the disk before the rename. Otherwise a power failure could leave an empty file at the
+        // name.
         temp.file.sync_all()?;
         Ok(temp)
     }
@@ -215,6 +219,7 @@ impl<'f> Temp<'f> {
             let _ = rustix::fs::unlinkat(folder, &temp_name, AtFlags::empty());
             return Ok(());
         }
+        // Another process has put this file there since the old one was compared.
         exchange()?;
         self.renamed = false;
         Err(Errno::STALE)

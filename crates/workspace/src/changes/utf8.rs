@@ -13,8 +13,8 @@ const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 /// Refuses to replace `before` by `after` if that unintentionally loses bytes that are not UTF-8.
 ///
 /// # Errors
-/// `invalid_argument`: `before` is UTF-16; `after` has U+FFFD where `before` has bytes that are not UTF-8; `before` is text of
-/// another encoding, and `after` has more UTF-8 than ASCII.
+/// `invalid_argument`: `before` is UTF-16; `after` has U+FFFD where `before` has bytes that are not UTF-8; `before` is
+/// text of another encoding, and `after` has more characters that are not ASCII.
 pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(), ToolFailure> {
     if before == after {
         return Ok(());
@@ -26,6 +26,7 @@ pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(),
             path = shown(path)
         )));
     }
+    // In valid UTF-8, U+FFFD is a character of the file itself.
     if std::str::from_utf8(before).is_ok() {
         return Ok(());
     }
@@ -53,6 +54,7 @@ fn replaced_bytes(before: &[u8], after: &[u8]) -> Option<u64> {
     let count = |lines: &[&[u8]]| -> usize {
         lines.iter().map(|line| memchr::memmem::find_iter(line, REPLACEMENT).count()).sum()
     };
+    // Without U+FFFD in the new text, the texts need no comparison.
     memchr::memmem::find(after, REPLACEMENT)?;
     let hunk = diff::changed_lines(before, after).into_iter().find(|hunk| {
         let (old, new) = (count(&hunk.removed), count(&hunk.added));

@@ -65,7 +65,7 @@ impl Report for Written {
 }
 
 impl Draft<Written> {
-    /// One file with its new content.
+    /// Returns the draft of one file with its new content.
     pub(super) fn of_file(file: FileDraft) -> Result<Draft<Written>, ToolFailure> {
         let (old, new) = (file.old_bytes(), file.after.as_deref().unwrap_or_default());
         let changed = old != Some(new);
@@ -115,7 +115,7 @@ pub(super) fn draft(
     Ok(draft)
 }
 
-/// What of the old file's form goes into the new content.
+/// The properties of the old text that the new content gets.
 #[derive(Clone, Copy)]
 struct Endings {
     crlf: bool,
@@ -126,6 +126,7 @@ impl Endings {
     fn of(old: &str, new: &str) -> Endings {
         let all = memchr::memchr_iter(b'\n', old.as_bytes()).count();
         let crlf = all > 0 && old.matches("\r\n").count() == all;
+        // New content with a CR has line endings of its own.
         Endings {
             crlf: crlf && memchr::memchr(b'\r', new.as_bytes()).is_none() && new.contains('\n'),
             bom: old.starts_with(BOM) && !new.starts_with(BOM),

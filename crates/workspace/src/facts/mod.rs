@@ -39,6 +39,7 @@ impl Facts for Workspace {
             return ProgramFact::Unknown;
         }
         let Some(found) = self.root().programs().find(program) else { return ProgramFact::Missing };
+        // A program in the PATH can be a link into the project.
         match found.canonicalize() {
             Ok(real) if real.starts_with(self.root().path()) => ProgramFact::Project,
             Ok(_) => ProgramFact::System,
@@ -108,6 +109,7 @@ fn inside(root: &Root, spot: &Spot, relative: &Path) -> PathFact {
         Err(ResolveError::Sys(_)) => return PathFact::Unknown,
     };
     let real = names::text_of(&join_missing(&folder, &spot.last));
+    // The rules must see the real name, the name as it was written, and a blocked name of the same file.
     let mut spellings = names::spellings(&real);
     spellings.extend(names::spellings(&names::text_of(relative)));
     match twin(root, spot) {

@@ -9,14 +9,15 @@ use crate::root::Root;
 use std::io;
 use std::path::Path;
 
-/// Bytes of settings and of an index that are read. Larger files count as unknown.
+/// The maximum sizes of settings and of an index in bytes. Larger files count as unknown.
 const MOST_SETTINGS: u64 = 1 << 20;
 const MOST_INDEX: u64 = 64 << 20;
 
 /// The mode of a nested repository as four bytes of the index.
 const GITLINK: [u8; 4] = 0o160_000_u32.to_be_bytes();
 
-/// Returns `true` if the repository that git would find in `cwd`, relative to the root, lies in the root and makes git run no program.
+/// Returns `true` if the repository that git would find in `cwd`, relative to the root, is in the root and makes git
+/// run no program.
 pub(super) fn is_plain(root: &Root, cwd: &str) -> bool {
     find(root, cwd).unwrap_or(false)
 }
@@ -24,6 +25,7 @@ pub(super) fn is_plain(root: &Root, cwd: &str) -> bool {
 fn find(root: &Root, cwd: &str) -> io::Result<bool> {
     let root = root.path();
     let start = root.join(cwd).canonicalize()?;
+    // Inside of `.git`, git would use that folder itself as the repository.
     let within = start.components().any(|name| name.as_os_str() == ".git");
     let top = start.ancestors().find(|folder| folder.join(".git").exists());
     let Some(top) = top.filter(|_| !within && start.starts_with(root)) else { return Ok(false) };
@@ -45,6 +47,7 @@ fn names_no_program(folder: &Path, shared: &Path) -> io::Result<bool> {
     }
     match bytes_of(&folder.join("index"), MOST_INDEX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        // A nested repository has its own settings, which are not read here.
         index => Ok(memchr::memmem::find(&index?, &GITLINK).is_none()),
     }
 }

@@ -5,7 +5,7 @@ use super::list::{EntryKind, ListFiles};
 use crate::stop::Stop;
 use toolfence_protocol::invisible::steers_terminal;
 
-/// Entries of a folder that are read. A user waits for the list.
+/// The maximum number of entries of a folder that are read. A user waits for the list.
 const MOST_ENTRIES: usize = 500;
 
 impl Files {

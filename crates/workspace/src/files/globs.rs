@@ -6,7 +6,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use std::path::Path;
 use toolfence_protocol::{Text, ToolFailure, text};
 
-/// Bytes of a glob. A longer one is too expensive to compile.
+/// The maximum length of a glob in bytes. A longer one is too expensive to compile.
 const LONGEST: usize = 1024;
 
 /// One glob, for paths relative to a folder.
@@ -33,6 +33,7 @@ impl Glob {
             )));
         }
         let bare = text.strip_prefix("./").unwrap_or(text);
+        // An override that begins with `!` would exclude the matching paths.
         let escaped = if bare.starts_with('!') { format!("\\{bare}") } else { bare.to_owned() };
         let mut builder = OverrideBuilder::new("");
         builder.add(&escaped).map_err(|error| wrong(error.to_string().into()))?;
@@ -41,6 +42,7 @@ impl Glob {
 
     /// Returns `true` if a path relative to the folder matches.
     pub(crate) fn matches(&self, path: &Path, is_folder: bool) -> bool {
+        // An override is the opposite of an ignore rule: what matches is on the whitelist.
         self.patterns.matched(path, is_folder).is_whitelist()
     }
 }

@@ -131,6 +131,7 @@ pub(super) fn list(
         return Err(ToolFailure::new(ErrorCode::Cancelled, text!("The listing was stopped.")));
     }
     let report = report.begun(&wanted.path)?;
+    // The order of the walk decides which entries are kept.
     entries.truncate(wanted.limit);
     entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let entries = entries.into_iter().map(|(_, entry)| entry).collect();
@@ -140,6 +141,7 @@ pub(super) fn list(
 
 /// Opens the folder where a walk begins, and returns the glob below it, which may be part of the path.
 pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result<(Opened, Option<Glob>), ToolFailure> {
+    // A path that exists is not a glob, even if it has special characters.
     let plain = root.open_any(path);
     let missing = plain.as_ref().is_err_and(|failure| failure.code == ErrorCode::NotFound);
     let (start, inner) = match globs::split(path).filter(|_| missing) {
@@ -152,6 +154,7 @@ pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result
             text!("There is a glob in path and another in pattern. Give only one of them."),
         ));
     }
+    // A pattern may repeat the path of the folder. The rest of it is then anchored there.
     let here = format!("{}/", names::text_of(&start.name));
     let pattern = pattern.map(|glob| glob.strip_prefix(&here).map_or(glob.to_owned(), |rest| format!("/{rest}")));
     let glob = inner.or(pattern).map(|glob| Glob::new(&glob)).transpose()?;
@@ -177,6 +180,7 @@ impl Visitor for Lister<'_> {
         nodes.retain(|node| self.matches(node));
         // One more than the limit shows that there are more.
         nodes.truncate(self.limit.saturating_add(1));
+        // The folder is opened only if the size of a file is needed.
         let mut folder = None;
         let mut size = |node: &Node| {
             let folder = folder.get_or_insert_with(|| run.folder().ok()).as_ref()?;

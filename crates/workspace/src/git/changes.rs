@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use toolfence_policy::rules::git_config::is_harmless;
 use toolfence_protocol::{Text, text};
 
-/// Bytes of a small file in a git directory.
+/// The maximum size in bytes of a file that is read from a git directory.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// The merge strategies that are part of git: git runs a program for any other name.
@@ -52,10 +52,10 @@ pub struct Refusal {
     pub why: Text,
 }
 
-/// What may change at a path.
+/// The changes that are permitted at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Permit {
-    /// Git stores data there.
+    /// Data in which git finds no program to run, so any content is permitted.
     Data,
     /// A file with configuration: each changed key must be harmless.
     Configuration,
@@ -107,7 +107,8 @@ impl<'a> GitDirChanges<'a> {
             if !folder.as_os_str().is_empty() && !self.before.join(&folder).exists() {
                 return Err(refuse(text!("commands cannot add submodules")));
             }
-            // Git ignores a folder without entries, but a removed folder removes its entries.
+            // A new folder needs no check, because git ignores it until it has entries. A removed folder needs one,
+            // because its entries are removed with it.
             if *change == EntryChange::Folder {
                 continue;
             }
@@ -128,6 +129,7 @@ impl<'a> GitDirChanges<'a> {
             };
             let mut folders: Vec<&Path> = inside.ancestors().filter(|at| !at.as_os_str().is_empty()).collect();
             folders.reverse();
+            // The name of a submodule can have slashes, so its git directory is the topmost folder with a `HEAD`.
             let Some(found) = folders.into_iter().find(|at| is_git_dir(at)) else { break };
             rest = inside.strip_prefix(found).unwrap_or(inside);
             folder = folder.join("modules").join(found);
@@ -143,9 +145,11 @@ impl<'a> GitDirChanges<'a> {
             }
             ["objects", "info", "packs"] => Permit::Data,
             ["objects", "pack", name] if name.starts_with("pack-") => Permit::Data,
-            // Git removes packs when it repacks. A forged one would hide objects.
+            // Git removes the other files of this folder, such as the multi-pack index, when it repacks. They must not
+            // be written, because a forged one would hide objects.
             ["objects", "pack", _] if change == EntryChange::Removed => Permit::Data,
             ["objects", folder] if change == EntryChange::Removed && is_hex(folder, 2) => Permit::Data,
+            // The name of a loose object is its SHA-1 or SHA-256 without the first two digits.
             ["objects", folder, name] if is_hex(folder, 2) && (is_hex(name, 38) || is_hex(name, 62)) => Permit::Data,
             ["packed-refs"] => Permit::PackedRefs,
             ["shallow"] => Permit::Data,
@@ -213,6 +217,7 @@ impl<'a> GitDirChanges<'a> {
             }
             Permit::WorktreePlace => {
                 let place = PathBuf::from(line()?);
+                // A path with `..` could begin with the root and still lead out of it.
                 let is_plain = super::config::plain(&place) == place;
                 is_plain && place.starts_with(root) && place.file_name().is_some_and(|name| name == ".git")
             }
@@ -223,6 +228,7 @@ impl<'a> GitDirChanges<'a> {
 
     /// Returns `true` if an existing object has other bytes: git never changes one.
     fn is_changed_object(&self, path: &Path) -> bool {
+        // `objects/info/packs` is a list of the packs, which git rewrites.
         !path.ends_with("objects/info/packs") && self.before.join(path).symlink_metadata().is_ok()
     }
 
@@ -309,9 +315,10 @@ fn is_of_a_merge(name: &str) -> bool {
     name.starts_with("MERGE_") && name != "MERGE_RR" || name.starts_with("BISECT_")
 }
 
-/// Returns `true` if each ref is in the list once, in order, and none replaces an object: git does a binary search, and
-/// a reader of all lines would find another value.
+/// Returns `true` if each ref is in the list once, in order, and none replaces an object. Git does a binary search, so
+/// in another list it would find other values than a reader of all lines.
 fn are_plain_refs(list: &[u8]) -> bool {
+    // A line with `^` has the object of an annotated tag, and one with `#` is the header.
     let lines = list
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty() && !line.starts_with(b"^") && !line.starts_with(b"#"));
@@ -335,7 +342,7 @@ pub fn check_index(git: &Git, index: &Path, scratch: &Path, is_sha256: bool) -> 
     let list = list_index(git, index, &scratch.join("index-to-check"), is_sha256);
     let list = list.map_err(|_| text!("git cannot read it"))?;
     let paths = list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(|entry| {
-        // git-ls-files(1): what precedes the path ends with a tab.
+        // The fields before the path end with a tab (git-ls-files(1)).
         let tab = entry.iter().position(|byte| *byte == b'\t');
         tab.map_or(entry, |tab| &entry[tab + 1..])
     });
@@ -348,6 +355,7 @@ pub fn check_index(git: &Git, index: &Path, scratch: &Path, is_sha256: bool) -> 
 /// Returns `true` for a path without parts that lead to another folder or into a git directory, on any file system.
 fn is_plain_path(path: &[u8]) -> bool {
     let is_plain_part = |part: &[u8]| {
+        // HFS+ ignores some characters in names; NTFS ignores dots at their ends and has short names such as `git~1`.
         let plain: Vec<u8> = part.iter().filter(|byte| byte.is_ascii_graphic()).map(u8::to_ascii_lowercase).collect();
         let end = plain.iter().rposition(|byte| *byte != b'.').map_or(0, |at| at + 1);
         !part.is_empty() && part != b"." && part != b".." && !matches!(&plain[..end], b".git" | b"git~1")

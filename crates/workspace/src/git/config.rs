@@ -14,13 +14,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a configuration.
+/// The maximum size of a list of settings in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The time limit of the call.
+/// The time limit of a call of git.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entries of a folder of hooks that are checked for links.
+/// The maximum number of entries of a folder of hooks that are checked for links.
 const MOST_HOOKS: usize = 1000;
 
 /// The files of the project that the host's git would run or read because of one repository's configuration. All paths
@@ -37,7 +37,7 @@ pub struct Configured {
     pub hooks_everywhere: Option<PathBuf>,
 }
 
-/// Detects whether a file is the one that was read.
+/// Identifies one version of a file, so that a cached result is used only as long as the file has not changed.
 type Stamp = Option<(u64, u64, i64, i64, i64, u64)>;
 
 /// Cached results by the folder of the call.
@@ -64,6 +64,7 @@ impl Memory {
             return Ok(Arc::clone(&known.configured));
         }
         let args = ["config", "--list", "--includes", "--show-scope", "--show-origin", "-z"];
+        // `HEAD` is one of the files, because it decides about `includeIf.onbranch` (git-config(1)).
         let mut files: Vec<PathBuf> = git_dirs
             .iter()
             .flat_map(|dir| [dir.join("config"), dir.join("config.worktree"), dir.join("HEAD")])
@@ -106,6 +107,7 @@ pub fn unset(git: &Git, file: &Path, key: &str, value: Option<&str>) -> std::io:
     let folder = file.parent().unwrap_or(Path::new("/"));
     let mut args: Vec<&OsStr> =
         ["config".as_ref(), "--file".as_ref(), file.as_os_str(), "--unset-all".as_ref()].to_vec();
+    // Without this option, git would match the value as a regular expression (git-config(1)).
     if value.is_some() {
         args.push("--fixed-value".as_ref());
     }
@@ -146,7 +148,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
     let mut files = Vec::new();
     let mut fields = text.split(|&byte| byte == 0);
     while let (Some(scope), Some(origin), Some(entry)) = (fields.next(), fields.next(), fields.next()) {
-        // These are our own overrides.
+        // The scope `command` has the overrides that this crate itself passes to git.
         if scope == b"command" {
             continue;
         }
@@ -162,6 +164,8 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
         if let Some(value) = &value {
             let beside = origin.as_deref().and_then(Path::parent).unwrap_or(top);
             if key == "core.hookspath" {
+                // A relative path is relative to the folder where hooks run, which is the top of the work tree
+                // (git-config(1)).
                 let hooks = path_value(value, top);
                 if !local && !Path::new(value).is_absolute() && !value.starts_with('~') {
                     configured.hooks_everywhere = Some(PathBuf::from(value));
@@ -172,6 +176,7 @@ fn read(text: &[u8], top: &Path) -> (Configured, Vec<PathBuf>) {
                 }
                 configured.used.push(hooks);
             } else if key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path") {
+                // Git looks for the file relative to the one that includes it (git-config(1)).
                 let included = path_value(value, beside);
                 files.push(included.clone());
                 configured.used.push(included);
@@ -217,6 +222,7 @@ fn programs(key: &str, value: &str, top: &Path) -> Vec<PathBuf> {
     let mut before = "";
     for word in words {
         let path = path_value(word, top);
+        // Two slashes are part of a URL.
         let could_be_a_file = word.contains('/') && !word.starts_with(['-', '~']) && !word.contains("//");
         let is_entered = matches!(before, "cd" | "pushd" | "-C") && !is_alias && path != top;
         if path.is_file() || could_be_a_file && !path.is_dir() || is_entered && path.is_dir() {
@@ -343,7 +349,7 @@ pub fn pointed(file: &Path, prefix: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Keys of every kind that names a program.
+    /// Examples of all keys that name a program.
     const NAMES_OF_PROGRAMS: &[&str] = &[
         "core.fsmonitor",
         "core.sshcommand",
@@ -440,7 +446,7 @@ mod tests {
     /// Every key that names a program has a word that the search finds, or no read-only git command uses it.
     #[test]
     fn the_text_search_finds_every_key_that_names_a_program() {
-        // The key, and the reason why it needs no word.
+        // Each key with the reason why it needs no word.
         const NOT_FOR_READS: &[(&str, &str)] = &[
             ("alias.st", "an alias is not a subcommand that is known to only read"),
             ("pager.log", "the output is no terminal, and the pager is switched off"),

@@ -12,13 +12,13 @@ use std::process::Stdio;
 use std::time::Duration;
 use toolfence_protocol::text;
 
-/// The time limit of one call.
+/// The time limit of one call of git.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Bytes of a list of names or of keys.
+/// The maximum size in bytes of a list of names or of keys.
 const MOST_LISTED: u64 = 16 << 20;
 
-/// Filters that are disabled one by one.
+/// The maximum number of filters, which are disabled one by one.
 const MOST_FILTERS: usize = 1000;
 
 /// Options of every diff: no program, no colours, and prefixes that no configuration changes.
@@ -57,9 +57,9 @@ pub struct NextCommit<'g> {
 pub struct ChangedName {
     /// The letter of `git diff --name-status`, such as `M` or `A`.
     pub status: char,
-    /// Its path below the top of the repository.
+    /// The path of the file below the top of the repository.
     pub name: OsString,
-    /// Its path before the commit, if it is renamed or copied.
+    /// The path of the file before the commit, if it is renamed or copied.
     pub old_name: Option<OsString>,
 }
 
@@ -78,8 +78,9 @@ impl<'g> NextCommit<'g> {
             }
             Ok(OsString::from_vec(bytes))
         };
+        // Git exits with 128 outside of a working tree.
         let top = PathBuf::from(line(&["rev-parse", "--show-toplevel"], &[128])?);
-        // A repository's configuration can set `core.worktree` to a folder elsewhere.
+        // A repository's configuration can set `core.worktree` to a folder that does not contain this one.
         if top.as_os_str().is_empty() || !folder.canonicalize()?.starts_with(&top) {
             return Ok(None);
         }
@@ -90,6 +91,7 @@ impl<'g> NextCommit<'g> {
             // The name of the empty tree depends on the hash of the repository.
             (true, false) => line(&["hash-object", "-t", "tree", "--stdin"], &[])?.to_string_lossy().into_owned(),
         };
+        // Git runs filters only to compare the working tree.
         let overrides = if all { without_filters(git, folder)? } else { Vec::new() };
         Ok(Some(NextCommit { git, folder: folder.to_owned(), has_commits, against, overrides }))
     }
@@ -107,6 +109,7 @@ impl<'g> NextCommit<'g> {
         let mut names = Vec::new();
         while let Some([status, ..]) = fields.next() {
             let mut name = || fields.next().map(|name| OsStr::from_bytes(name).to_owned());
+            // A rename or copy has two names.
             let old_name = if matches!(status, b'R' | b'C') { name() } else { None };
             let Some(name) = name() else { break };
             names.push(ChangedName { status: char::from(*status), name, old_name });
@@ -121,6 +124,7 @@ impl<'g> NextCommit<'g> {
     /// Git failed.
     pub fn diffs(&self, without: &[&OsStr], most: u64) -> io::Result<(Vec<Vec<u8>>, bool)> {
         const HEAD: &[u8] = b"diff --git ";
+        // The names are relative to the top of the work tree, and are not patterns (gitglossary(7), "pathspec").
         let mut paths: Vec<OsString> = vec![":(top)".into()];
         paths.extend(without.iter().map(|name| {
             let mut path = OsString::from(":(top,exclude,literal)");
@@ -129,7 +133,8 @@ impl<'g> NextCommit<'g> {
         }));
         let Answer { bytes, is_cut } = self.diff(&["--patch", "--unified=3"], &paths, most)?;
         let mut diffs: Vec<Vec<u8>> = Vec::new();
-        // Lines of a file are prefixed, so the header of a diff is found without parsing the hunks.
+        // Each line of a hunk begins with a blank, `+`, `-` or `\`, so a line that begins with the words of a header is
+        // one.
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             match diffs.last_mut() {
                 Some(diff) if !line.starts_with(HEAD) => diff.extend_from_slice(line),
@@ -167,6 +172,7 @@ impl<'g> NextCommit<'g> {
 /// tree to compare it.
 fn without_filters(git: &Git, folder: &Path) -> io::Result<Vec<(OsString, OsString)>> {
     let args = ["config", "-z", "--name-only", "--get-regexp", "^filter[.]"];
+    // Status 1 means that no key matches (git-config(1)).
     let keys = git.ask(folder, &args, &[1], PATIENCE, MOST_LISTED)?;
     let mut filters: Vec<&[u8]> = keys
         .split(|&byte| byte == 0)
@@ -177,6 +183,7 @@ fn without_filters(git: &Git, folder: &Path) -> io::Result<Vec<(OsString, OsStri
     if filters.len() > MOST_FILTERS {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text!("git printed too much")));
     }
+    // A required filter without a command would be an error (gitattributes(5)), so none is required.
     let off = |filter: &[u8]| {
         [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")].map(|(key, value)| {
             let key = [filter, b".", key.as_bytes()].concat();

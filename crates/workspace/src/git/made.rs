@@ -11,10 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toolfence_policy::rules::git_config::{is_as_cloned, is_harmless};
 
-/// Bytes of a configuration. Git's own has some hundred.
+/// The maximum size of a configuration in bytes. One of git's own has some hundred.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Entries of a folder that are checked.
+/// The maximum number of entries of a folder that are checked.
 const MOST_ENTRIES: usize = 10_000;
 
 /// The depth of nested submodules, including slashes in their names.
@@ -43,9 +43,12 @@ pub fn looks_bare<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> bool {
     head && (common || objects && refs)
 }
 
-/// Returns `true` if the git directory at `git_dir` is as git creates it. `hooks_everywhere` is a relative folder of
-/// hooks in the user's own configuration for every repository; `top` is the folder it would be relative to.
+/// Returns `true` if the git directory at `git_dir` has only entries that git itself creates. `hooks_everywhere` is a
+/// relative folder of hooks in the user's own configuration for every repository; `top` is the folder it would be
+/// relative to.
 pub fn is_as_git_makes_it(git_dir: &Path, top: &Path, hooks_everywhere: Option<&Path>) -> bool {
+    // The user's own configuration runs the hooks of this folder in every repository, and a command can have created it
+    // here.
     let planted = |hooks: &Path| fs::symlink_metadata(plain(&top.join(hooks))).is_ok();
     !hooks_everywhere.is_some_and(planted) && is_made(git_dir, 0)
 }
@@ -57,6 +60,7 @@ fn is_made(git_dir: &Path, depth: usize) -> bool {
     let Ok(entries) = fs::read_dir(git_dir) else { return false };
     for (number, entry) in entries.enumerate() {
         let Ok(entry) = entry else { return false };
+        // `file_type` does not follow a link, so no link is accepted below.
         let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { return false };
         let Some(name) = name.to_str().filter(|_| number < MOST_ENTRIES) else { return false };
         let fine = match name {
@@ -128,7 +132,7 @@ fn is_plain_configuration(file: &Path, of_submodule: bool) -> bool {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_value = value.is_none_or(|value| !value.contains(['"', '\\', '#', ';']));
         let key = format!("{section}.{}", name.to_ascii_lowercase());
-        // The work tree of a repository is around it; only a submodule's is elsewhere.
+        // Git sets the work tree only for a submodule. The work tree of any other repository is the folder around it.
         let is_elsewhere = key == "core.worktree" && !of_submodule;
         if is_elsewhere
             || !is_name
@@ -183,6 +187,7 @@ pub fn is_linked_back(at: &Path, is_safe: &dyn Fn(&Path) -> bool) -> bool {
         let Some(top) = at.parent() else { return false };
         let config = bytes_of(&git_dir.join("config"), MOST_BYTES).unwrap_or_default();
         let text = String::from_utf8_lossy(&config);
+        // The last value of a key counts (git-config(1)).
         let named = text.lines().filter_map(|line| line.trim().strip_prefix("worktree = ")).next_back();
         named.is_some_and(|named| same(git_dir.join(named), top))
     };

@@ -79,8 +79,8 @@ impl Git {
         self.run(folder, args, Stdio::null(), also, limit, most)
     }
 
-    /// Returns those of `paths` that git ignores, in a set. They are relative to `folder`, which is the top of a repository. A path in
-    /// the index is not ignored. A path need not exist; none may lead through a link or a file.
+    /// Returns those of `paths` that git ignores, in a set. They are relative to `folder`, which is the top of a
+    /// repository. A path in the index is not ignored. A path need not exist; none may lead through a link or a file.
     ///
     /// # Errors
     /// The errors of [`ask`](Git::ask).
@@ -98,8 +98,9 @@ impl Git {
         let mut input = std::fs::File::from(input);
         input.write_all(&names)?;
         input.rewind()?;
+        // Git prints some of the paths that it reads, so no more than these bytes.
         let most = names.len() as u64;
-        // Status 1 means that none of them is ignored.
+        // Status 1 means that git ignores none of the paths (git-check-ignore(1)).
         let ignored = self.run(folder, &["check-ignore", "-z", "--stdin"], input.into(), &[1], LIMIT, most)?;
         let names = ignored.split(|byte| *byte == 0).filter_map(|name| name.strip_prefix(b"./"));
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
@@ -126,6 +127,7 @@ impl Git {
         let Conditions { input, overrides, also, limit, most } = conditions;
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(folder).env_clear().envs(environment(overrides));
+        // In a process group of its own, git can be killed with all processes that it has started.
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn()?;
         let group = rustix::process::Pid::from_child(&child);
@@ -153,15 +155,15 @@ impl Git {
     }
 }
 
-/// The environment of a git process.
+/// How git is called: its input, settings and limits.
 struct Conditions<'a> {
     input: Stdio,
     /// Further overrides of the configuration.
     overrides: &'a [(OsString, OsString)],
-    /// Accepted statuses other than 0.
+    /// Exit statuses other than 0 that are no error.
     also: &'a [i32],
     limit: Duration,
-    /// Bytes of output that are kept.
+    /// The maximum number of bytes of output that are kept.
     most: u64,
 }
 
@@ -190,12 +192,15 @@ pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 fn environment(further: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    // Other variables of the host, such as `GIT_DIR`, could lead git to another repository.
     let mut all: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| PASSED.contains(&name))).collect();
     let fixed = [
         ("LC_ALL", "C"),
+        // Git must not refresh the index as a side effect of reading (git(1)).
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_TERMINAL_PROMPT", "0"),
+        // Git must not fetch missing objects of a partial clone (git(1)).
         ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_PAGER", "cat"),
     ];

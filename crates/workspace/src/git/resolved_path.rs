@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Links that are followed, as many as in the kernel.
+/// The maximum number of links that are followed, which is that of the kernel.
 const MOST_LINKS: usize = 40;
 
 /// The resolution of a path.
@@ -44,6 +44,7 @@ impl ResolvedPath {
         let mut links = 0;
         while let Some(part) = pending.pop() {
             if part == ".." {
+                // All links on the way were followed, so the folder above is the previous part.
                 way.end.pop();
                 continue;
             }
@@ -83,8 +84,8 @@ impl ResolvedPath {
         self.steps.last().filter(|_| self.is_there).map(|step| step.identity)
     }
 
-    /// Returns the step at which this path now leads to another end than before: a link that is not one of before, or
-    /// else the last step that is not. Returns `None` if every step is one of before.
+    /// Returns the step by which this path now leads to another end than `before` did: the first new link, or else the
+    /// last new step. Returns `None` if no step is new.
     pub fn leaves(&self, before: &ResolvedPath) -> Option<&Step> {
         let is_new = |step: &&Step| !before.steps.contains(step);
         let link = self.steps.iter().filter(is_new).find(|step| step.link.is_some());

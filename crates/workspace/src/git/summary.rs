@@ -14,19 +14,19 @@ use toolfence_protocol::{Text, text};
 /// The time limit of each call of git.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of the list of packed refs, and of git's output.
+/// The maximum size in bytes of the list of packed refs, and of git's output.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Bytes of an index and of the list of its files: some 500,000 files.
+/// The maximum size in bytes of an index, and of the list of its files: some 500,000 files.
 const MOST_OF_INDEX: u64 = 128 << 20;
 
-/// Refs that are described one by one.
+/// The maximum number of refs that are described one by one.
 const MOST_REFS: usize = 20;
 
-/// Commits of a branch that are listed.
+/// The maximum number of commits that are listed of a branch.
 const MOST_COMMITS: usize = 5;
 
-/// Characters of a commit's subject.
+/// The maximum number of characters that are printed of a commit's subject, or of another text.
 const MOST_OF_SUBJECT: usize = 80;
 
 /// The changes that a command made in a repository.
@@ -62,7 +62,7 @@ impl GitDirChanges<'_> {
         }
         if let Some(more) = refs.len().checked_sub(MOST_REFS).filter(|more| *more > 0) {
             summary.lines.push(text!("{count} more refs changed", count = more as u64));
-            // There are too many to check each.
+            // The rest is not checked, so history is assumed to be lost.
             summary.loses_history = true;
         }
         if let Some(before) = head.as_ref().and_then(|head| head.before.as_deref()).filter(|before| is_object(before)) {
@@ -122,6 +122,7 @@ impl GitDirChanges<'_> {
     fn head_is(&self, path: &Path) -> bool {
         let log = bytes_of(&self.before.join("logs/HEAD"), MOST_BYTES).unwrap_or_default();
         let last = log.trim_ascii_end().rsplit(|&byte| byte == b'\n').next();
+        // The second word of a line is the new value of `HEAD`.
         let head = last.and_then(|line| line.split(|&byte| byte == b' ').nth(1));
         self.bytes(path).is_ok_and(|bytes| Some(bytes.trim_ascii()) == head)
     }
@@ -132,6 +133,7 @@ impl GitDirChanges<'_> {
         let Ok(after) = self.bytes(path) else { return false };
         let Some(added) = after.strip_prefix(before.as_slice()) else { return false };
         added.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).all(|line| {
+            // A line begins with the old and the new commit.
             let mut words = line.split(|&byte| byte == b' ');
             words.next() == words.next()
         })
@@ -173,6 +175,7 @@ impl GitDirChanges<'_> {
                 _ => {}
             }
         }
+        // Git reads a packed ref only if there is no file for it (git-pack-refs(1)).
         let value = |bytes: io::Result<Vec<u8>>, packed: &BTreeMap<String, String>, name: &str| match bytes {
             Ok(bytes) => Some(String::from_utf8_lossy(bytes.trim_ascii()).into_owned()),
             Err(_) => packed.get(name).cloned(),
@@ -188,6 +191,7 @@ impl GitDirChanges<'_> {
     fn describe(&self, changed: &ChangedRef, objects: &Objects<'_>, summary: &mut Summary) {
         let name = changed.name.as_str();
         if name == "refs/stash" {
+            // Every stash is a line in the log of `refs/stash`.
             let log = Path::new("logs/refs/stash");
             let before = bytes_of(&self.before.join(log), MOST_BYTES).unwrap_or_default();
             let is_longer = self.bytes(log).is_ok_and(|after| after.starts_with(&before));
@@ -203,6 +207,7 @@ impl GitDirChanges<'_> {
         let (kind, short) = kind_and_name(name);
         match (&changed.before, &changed.after) {
             (None, Some(after)) => {
+                // Only commits that no branch had before are listed.
                 let mut known = self.branches_before();
                 let head = bytes_of(&self.before.join("HEAD"), MOST_BYTES).unwrap_or_default();
                 let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
@@ -225,6 +230,7 @@ impl GitDirChanges<'_> {
                 ));
             }
             (Some(before), Some(after)) => match objects.lost(before, std::slice::from_ref(after)) {
+                // If no commit is lost, the ref was moved forward.
                 Some(0) if name.starts_with("refs/heads/") => {
                     objects.commits(after, std::slice::from_ref(before), &short, summary);
                 }
@@ -369,6 +375,7 @@ impl<'a> Objects<'a> {
         let git_dir = scratch.join("objects-of-both");
         let folders = [changes.after, changes.before].map(|dir| dir.join("objects"));
         bare(&git_dir, changes.is_sha256(git), &folders)?;
+        // Without the list of the commits where a shallow history ends, git fails at their missing parents.
         if let Ok(shallow) = changes.bytes(Path::new("shallow")) {
             fs::write(git_dir.join("shallow"), shallow)?;
         }
@@ -388,6 +395,7 @@ impl<'a> Objects<'a> {
         let line = self.ask(&["log", "--no-walk", "--format=%h%x00%s", value, "--"]);
         match line.as_deref().map(|line| line.trim_end().split_once('\0')) {
             Ok(Some((name, subject))) => format!("{name} '{}'", shown(subject)),
+            // `is_object` is true, so the value has at least 40 ASCII digits.
             _ => value[..7].to_owned(),
         }
     }
@@ -408,7 +416,9 @@ impl<'a> Objects<'a> {
         if !is_object(after) {
             return;
         }
+        // One commit more than are listed shows whether there are more.
         let most = format!("--max-count={}", MOST_COMMITS + 1);
+        // `-m` with `--first-parent` lists the files of a merge compared with its first parent.
         let mut args =
             vec!["log", most.as_str(), "--format=%x01%h%x00%s", "--name-only", "--first-parent", "-m", after, "--not"];
         args.extend(others.iter().map(String::as_str));
@@ -443,6 +453,7 @@ pub(super) fn list_index(git: &Git, index: &Path, git_dir: &Path, is_sha256: boo
 
 /// Creates a git directory without refs that reads objects from these folders.
 fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> {
+    // Git accepts a folder as a repository only if it has `HEAD`, `objects` and `refs`.
     fs::create_dir_all(git_dir.join("objects/info"))?;
     fs::create_dir_all(git_dir.join("refs"))?;
     fs::write(git_dir.join("HEAD"), "ref: refs/heads/none\n")?;
@@ -451,6 +462,7 @@ fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> 
     let mut alternates = Vec::new();
     for folder in objects.iter().filter(|folder| folder.is_dir()) {
         let bytes = folder.as_os_str().as_encoded_bytes();
+        // Each line names a folder, so a folder with a line break in its name would add another one.
         if bytes.contains(&b'\n') {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -461,7 +473,7 @@ fn bare(git_dir: &Path, is_sha256: bool, objects: &[PathBuf]) -> io::Result<()> 
 }
 
 fn git_ask(git: &Git, git_dir: &Path, args: &[OsString], most: u64) -> io::Result<Vec<u8>> {
-    // The files that speed git up may be forged and give another content for the objects.
+    // A command can forge the commit graph and the multi-pack index, which would give an object another content.
     let settings = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
     let mut all: Vec<OsString> = settings.map(OsString::from).into();
     all.extend([OsString::from("--git-dir"), git_dir.into()]);
@@ -497,6 +509,7 @@ fn loose_refs(at: &Path, name: &str, names: &mut BTreeSet<String>) {
     const MOST: usize = 10_000;
     let mut waiting = vec![(at.to_owned(), name.to_owned())];
     while let Some((at, name)) = waiting.pop() {
+        // Links are not followed: they could form a cycle or lead out of the git directory.
         match fs::symlink_metadata(&at) {
             Ok(meta) if meta.is_dir() => {
                 for entry in fs::read_dir(&at).into_iter().flatten().flatten() {

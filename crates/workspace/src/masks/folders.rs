@@ -22,10 +22,11 @@ const TICK: Duration = Duration::from_millis(12);
 /// unchanged. Some file systems count seconds.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Entries of one folder. A larger folder counts as unreadable.
+/// The maximum number of entries of one folder. A larger folder counts as unreadable.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Cached folders, and bytes of the longest cached path. The limits protect memory from a hostile tree.
+/// The maximum number of cached folders, and the maximum length in bytes of a cached path. The limits protect memory
+/// from a hostile tree.
 const MOST_REMEMBERED: usize = 200_000;
 const LONGEST_REMEMBERED: usize = 512;
 
@@ -107,6 +108,7 @@ fn read_until_stable(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(F
         }
         let (found, rested) = classify(root, at, items);
         let after = Stamp::of(&rustix::fs::fstat(&opened)?);
+        // A change within a tick of the reading may have left the timestamp as it was.
         if calm || Stamp::of(&before) == after && Stamp::of(&before).has_rested(TICK) {
             return Ok((found, Some(after).filter(|_| rested && Stamp::of(&before).has_rested(SETTLED))));
         }
@@ -163,7 +165,8 @@ fn content_stamp(root: &Root, file: &Path) -> Option<Stamp> {
     root.stat_exact(file).ok().map(|stat| Stamp::of(&stat))
 }
 
-/// Settings of this crate and of git, by their own name. Everything below them is frozen with them.
+/// Returns `true` for settings of this program and of git, which are protected by their own name. Everything in them is
+/// frozen with them.
 fn is_protected(root: &Root, name: &OsStr) -> bool {
     root.rules().protects(&names::text_of(Path::new(name))).is_some()
 }

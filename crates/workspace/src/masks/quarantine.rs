@@ -51,6 +51,7 @@ pub(super) fn quarantine(masks: &Masks, before: &MaskSet) -> Vec<Text> {
 /// The second value keeps folders readable that the command has closed, so that their entries can be renamed.
 fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, UnlockedFolders<'w>)> {
     let mut scan = Scan::begin(masks, Purpose::Quarantine);
+    // This walk cannot be stopped, because the check must be complete.
     scan.tree(&Stop::default()).ok()?;
     let standing = |now: &Repository| {
         let known = before
@@ -122,7 +123,8 @@ fn judge(masks: &Masks, before: &MaskSet, now: &Repository) -> Option<Suspect> {
     let is_made = |git_dir: &Path| made::is_as_git_makes_it(git_dir, top, everywhere.as_deref());
     let is_fine = match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => is_made(&at),
-        // `git worktree add` of the user leaves one that points to a repository which the command could not write.
+        // A work tree that the user added meanwhile has such a file. It points to a repository that the command could
+        // not change.
         FileType::RegularFile => made::is_linked_back(&at, &|git_dir: &Path| {
             let Ok(inside) = git_dir.strip_prefix(masks.root.path()) else { return false };
             let frozen = before.out_of_reach().any(|mask| inside.starts_with(&mask.path));

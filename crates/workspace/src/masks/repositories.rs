@@ -52,8 +52,8 @@ pub(super) struct Repository {
 pub struct GitFiles {
     /// The git directories of repositories. One may contain others.
     pub git_dirs: BTreeSet<PathBuf>,
-    /// Hooks, included files and programs that the configuration names, whether they exist or not, and links on the way to them;
-    /// also `.git` if it is a file or a link.
+    /// Hooks, included files and programs that the configuration names, whether they exist or not, and links on the way
+    /// to them; also `.git` if it is a file or a link.
     pub used: BTreeSet<PathBuf>,
 }
 
@@ -108,6 +108,7 @@ impl WantedAccess {
             return Protection::OfBuild;
         }
         match kind {
+            // A link cannot be read-only. Its target is made read-only below.
             Some(FileType::Symlink) => {}
             None if folder.as_os_str().is_empty() => {
                 for name in OF_A_BARE_PROJECT {
@@ -128,6 +129,7 @@ impl WantedAccess {
 
     /// Adds the files in the project that a repository above the root uses.
     pub(super) fn add_above(&mut self, masks: &Masks) {
+        // Git uses the nearest repository.
         let top = masks.root.path().ancestors().skip(1).find(|folder| folder.join(".git").exists());
         if let Some(top) = top {
             let dot_git = top.join(".git");
@@ -166,6 +168,7 @@ impl WantedAccess {
         {
             self.freeze(inside.to_owned());
         }
+        // A command could put a file at the end of the path, or replace a link on the way.
         if resolved_path.end.starts_with(root)
             || resolved_path.steps.iter().any(|step| step.at != *root && step.at.starts_with(root))
         {
@@ -228,6 +231,7 @@ pub(super) fn is_used_by_git(masks: &Masks, path: &Path) -> bool {
     }
     wanted.add_above(masks);
     let leads_there = |used: &UsedPath| {
+        // The path can be in a folder of hooks, or be a link on the way to such a folder.
         path.starts_with(&used.resolved_path.end) || used.resolved_path.steps.iter().any(|step| step.at == path)
     };
     wanted.ways.iter().any(leads_there)

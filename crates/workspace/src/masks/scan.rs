@@ -24,13 +24,13 @@ use std::time::{Duration, Instant};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 use toolfence_sandbox::project::{Mask, MaskKind, Number, number_of};
 
-/// Folders of a project. The walk fails in a larger one.
+/// The maximum number of folders of a project. The walk fails in a larger one.
 const MOST_FOLDERS: usize = 1_000_000;
 
-/// Masks of a command. Each is a mount, and a namespace has at most 100,000 of them.
+/// The maximum number of masks of a command. Each is a mount, and a namespace has at most 100,000 of them.
 const MOST_MASKS: usize = 20_000;
 
-/// Walks that are tried while the project changes, and the pause between them.
+/// The maximum number of walks while the project changes, and the pause between them.
 const MOST_TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -129,8 +129,9 @@ impl<'w> Scan<'w> {
         }
     }
 
-    /// Sorts the masks by depth, since a folder that must not be moved is found after its entries. At the same depth,
-    /// the masks for repositories stay before the others.
+    /// Sorts the masks by depth, because a mask on a folder must be mounted before those on its entries, but a folder
+    /// that must not be moved is found after its entries. At the same depth, the masks for repositories stay before the
+    /// others.
     fn done(mut self) -> MaskSet {
         self.set.list.sort_by_key(|mask| mask.path.components().count());
         self.set
@@ -157,6 +158,7 @@ impl<'w> Scan<'w> {
             match folder {
                 Ok(folder) if self.is_too_deep(&at, &folder) => self.mask(&hop, at, MaskKind::Hide)?,
                 Ok(folder) => self.take(&hop, &at, &folder, &mut pending)?,
+                // The walk starts again, because it may have missed the moved folder at both places.
                 Err(errno) if is_moved(errno) => return Err(ScanError::Moved),
                 Err(_) => {
                     self.probe(&at);
@@ -212,7 +214,7 @@ impl<'w> Scan<'w> {
     /// Returns `true` if an entry that matters has a path that is too long for the kernel, so that nothing could be
     /// mounted there. The folder, which is the deepest with a valid path, is then hidden with everything in it.
     fn is_too_deep(&self, at: &Path, folder: &Folder) -> bool {
-        // The masks of a repository are below `.git`.
+        // The masks of a repository are on paths below `.git`, which are not longer than this.
         const IN_GIT: usize = 64;
         let above = self.masks.root.path().as_os_str().len() + 1 + at.as_os_str().len() + 1;
         let names = [&folder.folders, &folder.hidden, &folder.frozen].into_iter().flatten();
@@ -317,6 +319,7 @@ impl<'w> Scan<'w> {
     fn mask(&mut self, hop: &Hop, path: PathBuf, how: MaskKind) -> Result<(), ScanError> {
         let stat = hop.stat(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
         let identity = hop.identity(self.masks.root.fd(), &path).map_err(|_| ScanError::Moved)?;
+        // If the entry was exchanged between both calls, the mask could be meant for another file.
         if identity.number() != number_of(&stat) {
             return Err(ScanError::Moved);
         }
@@ -327,6 +330,7 @@ impl<'w> Scan<'w> {
                 self.linked.insert(identity.number());
             }
         }
+        // Nothing can be mounted on a link.
         if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
             self.set.list.push(Mask { path, identity, how });
         }

@@ -50,7 +50,7 @@ pub(crate) fn items_until(folder: OwnedFd, most: usize, stop: &Stop) -> Result<(
     Ok((items, complete))
 }
 
-/// Some file systems do not store the kind of an entry in the folder.
+/// Returns the kind from the status of an entry, because some file systems do not store it in the folder.
 fn kind_of(folder: BorrowedFd<'_>, name: &OsStr) -> FileType {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))

@@ -20,17 +20,17 @@ use toolfence_sandbox::project::Identity;
 /// `PATH_MAX` of Linux, with the NUL at the end: the kernel refuses a longer path (path_resolution(7)).
 pub(crate) const NAMEABLE: usize = 4096;
 
-/// Names between two folders that are kept open.
+/// The number of names between two folders that are kept open.
 const STEP: usize = 32;
 
-/// Folders that one walk keeps open: enough for the deepest tree that can be named, few enough for any limit on
-/// descriptors. If they are used up, paths get longer and nothing else changes.
+/// The maximum number of folders that one walk keeps open: enough for the deepest tree that can be named, few enough
+/// for any limit on descriptors. If they are used up, paths get longer and nothing else changes.
 const MOST: usize = NAMEABLE / 2 / STEP;
 
-/// Folders that a walk keeps open at any distance, since their entries are opened soon.
+/// The maximum number of folders that a walk keeps open at any distance, because their entries are opened soon.
 const MOST_NEAR: usize = 64;
 
-/// Entries of one folder that are removed in one pass.
+/// The maximum number of entries of one folder that are removed in one pass.
 const MOST_AT_ONCE: usize = 10_000;
 
 /// An open folder above the current one: the root, or one on the way.
@@ -84,6 +84,7 @@ impl Hop {
     /// unless the walk has too many folders open.
     pub(crate) fn keep(&self, folder: Option<OwnedFd>, at: &Path) -> (Hop, Hop) {
         let Some(folder) = folder else { return (self.clone(), self.clone()) };
+        // A distant folder may be kept in addition to the near ones, so that the paths below it stay short.
         let most = if self.is_far(at) { MOST_NEAR + MOST } else { MOST_NEAR };
         let may_stay = self.open.load(Ordering::Relaxed) < most;
         let here = self.with(folder, at);
@@ -153,16 +154,18 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
     let top = open(folder, last)?;
     let too_long = |item: &Item| above + 1 + item.name.len() >= NAMEABLE;
     let mut here = top.try_clone().map_err(|_| Errno::MFILE)?;
-    // The names from the top to `here`. `..` leads back, and a folder that was moved meanwhile is not found again.
+    // The names from the top to `here`. The loop returns by `..`, and stops if a folder was moved meanwhile.
     let mut way: Vec<(OsString, Stat)> = Vec::new();
     loop {
         let (items, _) = folder::items(here.as_fd(), MOST_AT_ONCE)?;
+        // If a path is too long, so are the paths of everything below it.
         let items = items.iter().filter(|item| !way.is_empty() || too_long(item));
         let mut below = None;
         let mut seen = 0;
         for item in items {
             seen += 1;
             match rustix::fs::unlinkat(&here, &item.name, AtFlags::empty()) {
+                // For a folder, Linux returns `ISDIR`; POSIX specifies `PERM` (unlink(2)).
                 Err(Errno::ISDIR | Errno::PERM) => below = Some(item.name.clone()),
                 done => done?,
             }
@@ -182,6 +185,7 @@ pub(crate) fn remove_unnameable(folder: BorrowedFd<'_>, last: &OsStr, above: usi
                 let Some((name, is)) = way.pop() else { return Ok(()) };
                 let up = open(here.as_fd(), OsStr::new(".."))?;
                 let stat = rustix::fs::fstat(&up)?;
+                // The folder was moved, so nothing at its new place may be removed.
                 if !is_one(&stat, &is) {
                     return Err(Errno::STALE);
                 }
@@ -197,7 +201,7 @@ mod tests {
     use super::*;
     use crate::root::Root;
 
-    /// Hops and the path from the root reach the same files, at every depth, with few folders open.
+    /// A hop and the path from the root reach the same files at every depth, with few open folders.
     #[test]
     fn hops_reach_the_same_files_as_paths() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");

@@ -11,7 +11,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a file of patterns. Larger files are not read, because compiling patterns costs far more than reading them.
+/// The maximum size in bytes of a file of patterns. Larger files are not read, because compiling patterns costs far
+/// more than reading them.
 const MOST_BYTES: u64 = 128 << 10;
 
 /// The patterns of one folder and of the folders above it.
@@ -36,6 +37,7 @@ impl Ignores {
 
     /// Returns the patterns for `folder`, which has these entries.
     pub(crate) fn below(above: &Arc<Ignores>, root: &Root, folder: &Path, items: &[Item]) -> Arc<Ignores> {
+        // The items are sorted by name.
         let there = items.binary_search_by(|item| item.name.as_os_str().cmp(".gitignore".as_ref())).is_ok();
         if there { above.with_file_of(root, folder) } else { Arc::clone(above) }
     }

@@ -41,7 +41,7 @@ use toolfence_protocol::{Error, Result, ToolFailure, text};
 use toolfence_sandbox::project::{Identity, Number, Project, identity_at, number_of};
 use twins::Twins;
 
-/// Files that a root remembers as masked. The limit protects memory from a hostile tree.
+/// The maximum number of files that a root remembers as masked. The limit protects memory from a hostile tree.
 const MOST_MASKED: usize = 200_000;
 
 /// The open root folder of a project with its path rules.
@@ -157,8 +157,8 @@ impl Root {
         if there(&self.path) {
             return false;
         }
-        // The root may have been renamed. Some file systems have no link counts for folders, so the kernel's name is
-        // checked, too.
+        // A root that was renamed is not at its path but exists. Some file systems have no link counts for folders, so
+        // the name that the kernel gives to a removed folder counts, too.
         let deleted = |path: PathBuf| is_called_deleted(&path) && !there(&path);
         stat.st_nlink == 0 || resolve::path_of(self.fd()).is_ok_and(deleted)
     }
@@ -192,8 +192,11 @@ impl Root {
 
     fn open_allowed(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
         let relative = self.relative(path)?;
+        // A blocked name is refused before the path is opened, because the error of a failed open suggests similar
+        // names.
         self.refuse_blocked(path, &relative)?;
         let opened = self.open_relative(&relative).map_err(|error| self.explain(error, path, &relative))?;
+        // A link can lead from a harmless name to a blocked file.
         if let Some(rule) = self.blocks_opened(&opened) {
             return Err(failure::blocked(path, &rule));
         }
@@ -240,6 +243,7 @@ impl Root {
         }
         spot.folder_name = self.real_folder(path, &spot.folder, &spot.folder_name)?;
         let name = spot.name();
+        // A link can lead from a harmless name to a blocked or protected one.
         self.refuse_unwritable(path, &name)?;
         Ok((spot, names::text_of(&name)))
     }
@@ -282,7 +286,8 @@ impl Root {
         resolve::follow(self.fd(), &self.spellings(), relative)
     }
 
-    /// Returns the link on a relative path, relative to the root: see [`Facts::link`](toolfence_policy::Facts::link).
+    /// Returns the name, relative to the root, of the link by which a relative path leaves the root, or else of the
+    /// last link on its way. See [`Facts::link`](toolfence_policy::Facts::link).
     pub(crate) fn link_of(&self, relative: &Path) -> Option<String> {
         resolve::link_of(self.fd(), &self.spellings(), relative).map(|link| names::text_of(&link))
     }
@@ -316,7 +321,8 @@ impl Root {
             (Err(errno), _) | (_, Err(errno)) => return by_hand.ok_or(ResolveError::Sys(errno)),
         };
         let name = path.strip_prefix(&root).map_err(|_| ResolveError::Outside)?.to_owned();
-        // The kernel adds " (deleted)" to the name of a removed file, which therefore cannot be matched with rules.
+        // The kernel appends " (deleted)" to the name of a removed file, and no rule would match that name. A file that
+        // really has such a name is still found at it.
         if is_called_deleted(&name) {
             let there = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW)?;
             if !is_one(&there, stat) {
@@ -390,6 +396,7 @@ impl Root {
         }
         let meant = trimmed.iter().fold(spot.folder_name.clone(), |folder, name| folder.join(name));
         let name = names::text_of(&meant);
+        // A suggestion must not reveal whether a blocked file exists.
         let there = self.blocks(&name).is_none() && self.open_relative(&meant).is_ok();
         Err(if there {
             invalid(text!(
@@ -469,6 +476,7 @@ impl Root {
     }
 
     fn judged<'r>(&'r self, name: &str) -> impl Iterator<Item = Blocked<'r>> {
+        // On some file systems, names that differ only in case or invisible characters are the same file.
         let folded = names::folded(name).and_then(|folded| self.rules.judge(&folded));
         self.rules.judge(name).into_iter().chain(folded)
     }
@@ -511,8 +519,9 @@ impl Project for Root {
     }
 
     fn hides_outside(&self, shown: &Path, below: &Path, is_folder: bool) -> bool {
-        // This check must be fast: a toolchain has a hundred thousand files. The folders above this entry were checked
-        // before, so only rules that end in its own name can block it; the longest built-in rule has three names.
+        // A toolchain has a hundred thousand files, so this check must be fast. The folders above this entry were
+        // already checked, so only a rule that ends in its own name can block it, and the longest built-in rule has
+        // three names.
         let last = |count: usize| below.iter().skip(below.iter().count().saturating_sub(count)).collect::<PathBuf>();
         let near = if below.iter().nth(2).is_some() {
             last(3)

@@ -6,7 +6,8 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that are read to check whether it has only certificates. Usual bundles have a quarter of that.
+/// The maximum size in bytes of a file that is read to check whether it has only certificates. Usual bundles have a
+/// quarter of that.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Types of PEM blocks (RFC 7468) that are not secret.
@@ -78,11 +79,13 @@ fn is_public_pem(content: &[u8]) -> bool {
     let content = content.to_ascii_uppercase();
     let mut labels = memchr::memmem::find_iter(&content, BEGIN).map(|at| {
         let rest = &content[at + BEGIN.len()..];
+        // No known label is as long as the searched part.
         memchr::memmem::find(&rest[..rest.len().min(64)], b"-----").map(|end| &rest[..end])
     });
     let is_known =
         |label: Option<&[u8]>| label.is_some_and(|label| PUBLIC.iter().any(|known| known.as_bytes() == label));
     let has_private = memchr::memmem::find(&content, b"PRIVATE KEY").is_some();
+    // A file without any label is not a PEM file.
     !has_private && labels.next().is_some_and(is_known) && labels.all(is_known)
 }
 

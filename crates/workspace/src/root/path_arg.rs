@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
-/// Bytes of a path that the kernel accepts (`PATH_MAX`, path_resolution(7)).
+/// The maximum length in bytes of a path that the kernel accepts (`PATH_MAX`, path_resolution(7)).
 const LONGEST: usize = 4095;
 
 /// Makes `text` relative to the root; "." is the root itself. `roots` are the absolute paths of the root.
@@ -25,6 +25,7 @@ pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailu
             most = LONGEST
         )));
     }
+    // A shell would expand this to a home folder.
     if text == "~" || text.starts_with("~/") {
         return Err(outside(text));
     }

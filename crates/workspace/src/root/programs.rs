@@ -64,6 +64,7 @@ fn runs(path: &Path) -> bool {
 /// as the project's.
 fn search_path(host: Option<&OsStr>, root: &Path) -> OsString {
     let mut folders: Vec<PathBuf> = Vec::new();
+    // A relative folder would depend on the working folder, which is in the project.
     let absolute = std::env::split_paths(host.unwrap_or(OsStr::new(SYSTEM))).filter(|folder| folder.is_absolute());
     for folder in absolute.filter_map(|folder| folder.canonicalize().ok()) {
         if !folder.starts_with(root) && !folders.contains(&folder) {

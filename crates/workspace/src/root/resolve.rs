@@ -13,7 +13,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use toolfence_sandbox::project::{Identity, identity_at};
 
-/// Links that the kernel follows in one path (path_resolution(7)).
+/// The number of links that the kernel follows in one path (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
 /// The flags for opening a file of unknown kind: a FIFO must not block, and a terminal must not become the controlling
@@ -90,13 +90,14 @@ pub(crate) fn open(
     roots: &[&Path],
     path: &Path,
 ) -> Result<(OwnedFd, Option<PathBuf>), ResolveError> {
-    /// A link that changes between two steps is read again, but only so often.
+    /// The number of attempts, because the steps fail if another process changes a link between them.
     const TRIES: usize = 8;
     if let Some(opened) = by_kernel(root, path) {
         return opened.map(|fd| (fd, None));
     }
     for _ in 0..TRIES {
         match open_by_hand(root, roots, path) {
+            // Either the links form a cycle, or an entry has become a link since it was looked at.
             Err(ResolveError::Sys(Errno::LOOP)) => {}
             done => return done.map(|(fd, name)| (fd, Some(name))),
         }
@@ -109,6 +110,7 @@ pub(crate) fn open(
 #[cfg(target_os = "linux")]
 fn by_kernel(root: BorrowedFd<'_>, path: &Path) -> Option<Result<OwnedFd, ResolveError>> {
     use rustix::fs::{ResolveFlags, openat2};
+    // `BENEATH` refuses magic links only for now, so they must be refused explicitly (openat2(2)).
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, path, LOOK, Mode::empty(), resolve) {
         Ok(fd) => Some(Ok(fd)),
@@ -125,6 +127,7 @@ fn by_kernel(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, ResolveError
 fn open_by_hand(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Result<(OwnedFd, PathBuf), ResolveError> {
     let spot = follow(root, roots, path)?;
     let fd = match &spot.last {
+        // The descriptor of the folder may not allow reading (`O_PATH`).
         Last::Folder => rustix::fs::openat(&spot.folder, ".", LOOK | OFlags::DIRECTORY, Mode::empty())?,
         Last::File(_) if path_arg::names_a_folder(path) => return Err(Errno::NOTDIR.into()),
         Last::File(name) => rustix::fs::openat(&spot.folder, name, LOOK | OFlags::NOFOLLOW, Mode::empty())?,
@@ -146,6 +149,7 @@ pub(crate) fn follow(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Resu
 pub(crate) fn link_of(root: BorrowedFd<'_>, roots: &[&Path], path: &Path) -> Option<PathBuf> {
     let mut walk = PathWalk::new(roots);
     match walk.walk(root, path) {
+        // If the last step was not part of a link's target, the path itself leaves the root, by `..`.
         Err(ResolveError::Outside) => walk.link.filter(|_| walk.inside_link.is_some()),
         _ => walk.link,
     }
@@ -227,12 +231,15 @@ impl<'a> PathWalk<'a> {
 
     /// Takes one step. Returns the name if it ends at an entry that is not a folder.
     fn take_step(&mut self, root: BorrowedFd<'_>, step: ResolveStep) -> Result<Option<OsString>, ResolveError> {
+        // If fewer steps remain than after the link, the steps of its target are done.
         self.inside_link = self.inside_link.filter(|after| self.steps.len() >= *after);
+        // The kernel would also fail at the missing name, before the `..`.
         let name = match step {
             ResolveStep::Up if !self.missing.is_empty() => return Err(Errno::NOENT.into()),
             ResolveStep::Up => return self.passed.pop().map(|_| None).ok_or(ResolveError::Outside),
             ResolveStep::Down(name) => name,
         };
+        // Names below a missing one are missing, too.
         if !self.missing.is_empty() {
             self.missing.push(name);
             return Ok(None);
@@ -251,6 +258,7 @@ impl<'a> PathWalk<'a> {
                 if self.inside_link.is_none() {
                     self.link = Some(self.passed.iter().map(|(_, name)| name).chain([&name]).collect());
                 }
+                // Until the steps of this link's target are done, further links are part of the target.
                 self.inside_link = self.inside_link.or(Some(self.steps.len()));
                 self.push_steps(&target)?;
             }
@@ -284,6 +292,7 @@ fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
 fn link_or_other(folder: BorrowedFd<'_>, name: &OsStr) -> Result<FolderEntry, Errno> {
     match rustix::fs::readlinkat(folder, name, Vec::new()) {
         Ok(target) => Ok(FolderEntry::Link(OsString::from_vec(target.into_bytes()).into())),
+        // The entry is not a link (readlink(2)).
         Err(Errno::INVAL) => Ok(FolderEntry::Other),
         Err(Errno::NOENT) => Ok(FolderEntry::Missing),
         Err(errno) => Err(errno),

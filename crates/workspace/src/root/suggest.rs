@@ -14,13 +14,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{ErrorCode, ToolFailure, close_names, text};
 
-/// Names that are suggested.
+/// The maximum number of names that are suggested.
 const MOST: usize = 3;
 
-/// Entries of a folder that are compared with a name.
+/// The maximum number of entries of a folder that are compared with a name.
 const MOST_NEIGHBOURS: usize = 10_000;
 
-/// Entries of the tree that are searched for a file of the wanted name, the topmost first.
+/// The maximum number of entries of the tree that are searched for a file of the wanted name, the topmost first.
 const MOST_ENTRIES: usize = 30_000;
 
 /// Returns the error for a `path` that could not be opened; `relative` is the parsed path.
@@ -67,6 +67,7 @@ pub(super) fn with_relative_spelling(root: &Root, failure: ToolFailure, path: &s
         return failure;
     }
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != "..").collect();
+    // The longest ending that exists is suggested.
     let mut endings = (1..parts.len()).take(DEEPEST).map(|from| parts[from..].join("/"));
     match endings.find(|ending| exists(root, Path::new(ending))) {
         Some(inside) => failure.suggest([inside]),

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use toolfence_sandbox::project::{Number, number_of};
 
-/// Entries that are searched. In a larger tree, every file with several names is refused.
+/// The maximum number of entries that are searched. In a larger tree, every file with several names is refused.
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The blocked files of a tree that have more than one name. They are searched once, on the first request.
@@ -22,7 +22,7 @@ pub(crate) struct Twins<'w> {
     found: OnceLock<Result<HashMap<Number, String>, Unknown>>,
 }
 
-/// The tree is too big for a complete search.
+/// The search was incomplete, so it is unknown whether a file with several names is blocked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unknown {
     pub(crate) most: usize,
@@ -54,6 +54,7 @@ impl<'w> Twins<'w> {
 fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Number, String>, Unknown> {
     let never = Stop::default();
     let mut found = HashMap::new();
+    // A secret can be in a hidden, ignored or blocked folder.
     let report = Walk::new(root, Order::Depth, stop.unwrap_or(&never)).everything().most(MOST_ENTRIES).each(|node| {
         if node.kind != FileType::Directory
             && node.blocked.is_some()

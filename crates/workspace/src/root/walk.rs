@@ -30,16 +30,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use toolfence_protocol::ToolFailure;
 
-/// Entries that are visited in one job, so that several threads share a large folder.
+/// The maximum number of entries that are visited in one job, so that several threads share a large folder.
 const MOST_IN_RUN: usize = 32;
 
-/// Bytes of pending outcomes above which no thread works ahead.
+/// The size in bytes of pending outcomes from which no thread works ahead.
 const MOST_AHEAD: usize = 8 << 20;
 
 /// The approximate size of an entry in bytes.
 const NODE_SIZE: usize = 256;
 
-/// Threads of a walk. More would wait for the kernel's locks.
+/// The maximum number of threads of a walk. More would wait for the kernel's locks.
 const MOST_THREADS: usize = 8;
 
 /// What follows a folder in the order.
@@ -63,7 +63,7 @@ pub(crate) struct Node {
     pub(crate) has_rule: bool,
 }
 
-/// The outcome of a walk.
+/// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WalkReport {
     /// Whether the walk reached its end: it was not stopped, and met no limit.
@@ -75,6 +75,8 @@ pub(crate) struct WalkReport {
 }
 
 impl WalkReport {
+    /// Returns the report of a walk that began.
+    ///
     /// # Errors
     /// The folder where the walk began could not be read; `path` is its name in the message.
     pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
@@ -212,6 +214,7 @@ impl<'w> Walk<'w> {
             is_over: AtomicBool::new(false),
         };
         thread::scope(|scope| {
+            // This thread is one of them: it takes the outcomes and does jobs, too.
             for _ in 1..self.threads {
                 // If a thread cannot be started, the others do its work.
                 let _ = thread::Builder::new().spawn_scoped(scope, || shared.work_ahead());
@@ -230,6 +233,7 @@ impl<'w> Walk<'w> {
 
     fn expand(&self, folder: &WalkFolder) -> Result<Expansion, Errno> {
         let open = folder.hop.open(self.root.fd(), &folder.name)?;
+        // Reading consumes the descriptor, so a copy is kept to open the entries.
         let kept = open.try_clone().ok();
         let (items, complete) = folder::items_until(open, self.most, self.stop)?;
         let seen = items.len();
@@ -238,13 +242,14 @@ impl<'w> Walk<'w> {
         let mut work = Vec::new();
         if nodes.peek().is_some() {
             let (here, hop) = folder.hop.keep(kept, &folder.name);
-            // Breadth first, the entries are visited at once.
+            // In breadth-first order, the entries are visited while their folder is open.
             let run_hop = if self.order == Order::Breadth { here } else { hop.clone() };
             let depth = folder.depth + 1;
             let mut run = Vec::new();
             while let Some(node) = nodes.next() {
                 let inner = self.descends(&node, depth).then(|| node.name.clone());
                 run.push(node);
+                // In depth-first order, the entries of a folder follow it directly, so a folder ends the run.
                 if inner.is_some() || run.len() == MOST_IN_RUN || nodes.peek().is_none() {
                     work.push(Task::Run { nodes: mem::take(&mut run), depth, hop: run_hop.clone() });
                 }
@@ -267,6 +272,7 @@ impl<'w> Walk<'w> {
         let text = name.to_string_lossy();
         let has_rule = self.root.has_rule(&text);
         let blocked = if has_rule { self.root.blocks(&text) } else { None };
+        // An entry that a list of permitted paths leaves out is not even listed as blocked.
         if blocked.is_some() && !self.blocked && self.root.rules().leaves_out(&text) {
             return None;
         }
@@ -393,7 +399,7 @@ struct EndOfWalk<'s, 'w, V: Visitor>(&'s SharedWalk<'w, V>);
 
 impl<V: Visitor> Drop for EndOfWalk<'_, '_, V> {
     fn drop(&mut self) {
-        // Holds the lock, so that no thread checks before this and waits after it.
+        // With the lock held, no thread can check the flag before the store and then wait without being notified.
         let _queue = self.0.lock();
         self.0.is_over.store(true, Ordering::Relaxed);
         self.0.changed.notify_all();
@@ -454,6 +460,8 @@ impl<V: Visitor> SharedWalk<'_, V> {
                         return report;
                     }
                 }
+                // A folder over the limit is left out as a whole, because the file system would choose which of its
+                // entries are seen.
                 TaskOutcome::Folder { expanded: Ok((_, entries, _)), .. } if entries > walk.most - seen => {
                     (seen, report.complete) = (walk.most, false);
                 }
@@ -462,9 +470,11 @@ impl<V: Visitor> SharedWalk<'_, V> {
                     walk.stop.saw(entries);
                     report.complete &= complete;
                     if walk.order == Order::Depth {
+                        // The stack is popped at its end, so the first turn is pushed last.
                         pending.extend(turns.into_iter().rev());
                         continue;
                     }
+                    // In breadth-first order, all entries of the folder are taken before one of its subfolders is read.
                     for turn in turns {
                         match turn {
                             NextTask::Visited(found) => {
@@ -492,6 +502,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
         let mut queue = self.lock();
         loop {
             if let Some((outcome, size)) = queue.done.remove(&job) {
+                // Threads that work ahead wait while the pending outcomes are too large.
                 let was_full = queue.ahead >= MOST_AHEAD;
                 queue.ahead -= size;
                 if was_full && queue.waiting > 0 {
@@ -554,6 +565,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
                             size += V::size(&found);
                             NextTask::Visited(found)
                         }
+                        // `finish` notifies the threads that wait for a job.
                         work => self.lock().add(work, walk),
                     });
                 }

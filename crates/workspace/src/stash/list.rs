@@ -16,11 +16,13 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Entries of one list, and the bytes of their paths. Of a larger folder, only the times are compared.
+/// The maximum number of entries of one list, and of the bytes of their paths. Of a larger folder, only the times are
+/// compared.
 const MOST_ENTRIES: usize = 200_000;
 const MOST_BYTES: usize = 32 << 20;
 
-/// Bytes of the files for which one list has digests. Other files are compared by their times and lengths.
+/// The maximum number of bytes that are read for the digests of one list. The other files are compared by their times
+/// and lengths.
 const MOST_READ: u64 = 1 << 30;
 
 /// An entry of a folder.
@@ -79,6 +81,7 @@ pub(super) fn is_unchanged(
         found += 1;
         listed.get(entry.path).is_some_and(|listed| is_old(&entry) || listed.is_content_of(&entry))
     });
+    // A listed entry that is missing is a change, too.
     is_whole.unwrap_or(false) && found == list.len()
 }
 
@@ -88,6 +91,7 @@ impl ListedEntry {
             return false;
         }
         match FileType::from_raw_mode(stat.st_mode) {
+            // The entries in a folder are compared one by one.
             FileType::Directory => true,
             FileType::Symlink => digest_of_link(*folder, name) == self.digest,
             FileType::RegularFile if self.digest.is_some() => digest_of(*folder, name) == self.digest,
@@ -98,6 +102,7 @@ impl ListedEntry {
 
 /// Returns the digest of the entry at this path; `None` if it is not listed.
 pub(super) fn digest(list: &[ListedEntry], path: &Path) -> Option<Option<Digest>> {
+    // `of_folder` has sorted the list.
     let at = list.binary_search_by(|entry| entry.path.as_path().cmp(path));
     at.ok().map(|at| list[at].digest)
 }

@@ -1,14 +1,14 @@
 //! Exchanges entries of the project with entries of a stash, all or none.
 //!
-//! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next version of the
-//! project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them with what the project has.
-//! Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and the stash then has the previous versions:
-//! `Stash::restore` undoes the change and makes it again. [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part
-//! of the turn: its record in the undo history names the stash, and the stash names the record. [`recover`] keeps it as long as that
-//! record exists.
+//! A *stash* is a folder on the project's file system. It has an entry for each path that is to change: the next
+//! version of the project's file, link or folder, or none if the path is to be removed. [`Stash::exchange`] swaps them
+//! with what the project has. Nothing is copied and nothing is deleted, so a folder of any size costs one rename, and
+//! the stash then has the previous versions: `Stash::restore` undoes the change and makes it again.
+//! [`Changes::exchange`](crate::Changes::exchange) makes the exchange a part of the turn: its record in the undo
+//! history names the stash, and the stash names the record. [`recover`] keeps it as long as that record exists.
 //!
-//! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut short can be read
-//! from the disk: [`recover`] finishes it.
+//! Each swap is one rename, which keeps the inode number of what it moves. So the state of an exchange that was cut
+//! short can be read from the disk: [`recover`] finishes it.
 
 mod list;
 mod plan;
@@ -51,7 +51,8 @@ const RECORD: &str = "record";
 /// A folder that exists while an exchange is under way. Creating and removing a folder is atomic.
 const UNDER_WAY: &str = "under-way";
 
-/// Files that are synced one by one before an exchange. If there are more, the whole file system is synced.
+/// The maximum number of files that are synced one by one before an exchange. If there are more, the whole file system
+/// is synced.
 const MOST_SYNCED: usize = 64;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -78,8 +79,8 @@ impl Moment {
         Moment(seconds, nanoseconds)
     }
 
-    /// Waits for the next tick of the clock of the file system that `place` is on, some milliseconds, and returns it. Changes made
-    /// before the call are earlier than this moment.
+    /// Waits for the next tick of the clock of the file system that `place` is on, some milliseconds, and returns it.
+    /// Changes made before the call are earlier than this moment.
     ///
     /// # Errors
     /// No file can be created in `place`.
@@ -89,6 +90,7 @@ impl Moment {
         let first = Moment::of(&rustix::fs::fstat(&file)?);
         loop {
             std::thread::sleep(std::time::Duration::from_millis(1));
+            // A change of the mode always updates the ctime, which shows that the clock has ticked.
             rustix::fs::fchmod(&file, Mode::RUSR)?;
             let now = Moment::of(&rustix::fs::fstat(&file)?);
             if now > first {
@@ -101,6 +103,7 @@ impl Moment {
 /// Returns `true` if the project has an entry at `path` that no process has changed since `since`. A folder counts as
 /// changed if an entry in it was created, removed or renamed.
 pub fn is_unchanged_since(root: &Root, path: &Path, since: Moment) -> bool {
+    // A change in the same tick as `since` was made after it.
     root.stat_exact(path).is_ok_and(|stat| Moment::of(&stat) < since)
 }
 
@@ -109,11 +112,12 @@ fn tempfile_in(place: &Path) -> io::Result<OwnedFd> {
     let name = place.join(random_name()?);
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = rustix::fs::open(&name, flags, Mode::RUSR)?;
+    // Without a name, the file disappears even if this process is killed.
     rustix::fs::unlink(&name)?;
     Ok(file)
 }
 
-/// Why an exchange was not made. The project is as it was.
+/// The reason why an exchange was not made. The project is as it was before.
 #[derive(Debug)]
 pub enum ExchangeError {
     /// Another process changed these paths in the meantime.
@@ -147,7 +151,7 @@ pub(crate) enum Trust {
     Assume,
 }
 
-/// Entries that are to be exchanged with those of a project, or that have been.
+/// The entries of an exchange with a project, before or after it is made.
 #[derive(Debug)]
 pub struct Stash {
     path: PathBuf,
@@ -161,7 +165,8 @@ pub struct Stash {
 }
 
 impl Stash {
-    /// Creates an empty stash in the folder `place`, which is created if it is missing and must be on the project's file system.
+    /// Creates an empty stash in the folder `place`, which is created if it is missing and must be on the project's
+    /// file system.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
@@ -171,7 +176,8 @@ impl Stash {
             let path = place.join(random_name()?);
             rustix::fs::mkdir(&path, Mode::RWXU)?;
             match Stash::create_in(path) {
-                // Until it is locked, the recovery of another session can mistake the folder for a leftover.
+                // Until the folder is locked, the recovery of another session can mistake it for a leftover and delete
+                // it.
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {}
                 created => return created,
             }
@@ -221,6 +227,7 @@ impl Stash {
         since: Moment,
     ) -> Result<(), ExchangeError> {
         let before = self.project_side(root, path, since)?;
+        // `project_side` may have recorded a conflict at this path already.
         if before.is_entry() != replaces && self.conflicts.last().is_none_or(|last| last != path) {
             self.conflicts.push(path.to_owned());
         }
@@ -228,7 +235,7 @@ impl Stash {
         let number = self.plan.swaps.len().to_string();
         let stat = stat_at(folder, name).map_err(failed)?;
         let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        // Moving a folder changes its `..`, which requires write permission for it.
+        // Moving a folder to another one changes its `..`, which requires write permission for the moved folder.
         let is_shut = is_folder && stat.st_mode & 0o300 != 0o300;
         if is_shut {
             rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty()).map_err(failed)?;
@@ -277,6 +284,7 @@ impl Stash {
     /// before, including the changes of the other process.
     pub fn exchange(&mut self, root: &Root) -> Result<(), ExchangeError> {
         self.refuse_conflicts()?;
+        // Synced before the first swap, so that a power failure leaves no empty file in the project.
         self.sync_entries().map_err(ExchangeError::Plan)?;
         let all = (0..self.plan.swaps.len()).collect();
         let order = self.begin(all, true)?;
@@ -298,13 +306,17 @@ impl Stash {
             failure = Some(ExchangeError::Conflict(vec![self.plan.swaps[number].path.clone()]));
         }
         if failure.is_some() {
+            // In reverse order, because a later swap can be inside of a folder that an earlier one put into the
+            // project.
             for &number in order.iter().rev() {
-                // An entry that another process has changed since it was swapped stays: the change is newer than ours.
+                // If another process has changed an entry since the swap, the entry stays: the change is newer than
+                // ours.
                 if self.plan.swaps[number].is_exchanged && self.swap(root, number, false).is_ok() {
                     self.plan.swaps[number].is_exchanged = false;
                 }
             }
         }
+        // If the end cannot be recorded, recovery finishes the exchange.
         let _ = self.finish();
         failure.map_or(Ok(()), Err)
     }
@@ -336,6 +348,7 @@ impl Stash {
         judge: &dyn Fn(&Path) -> Result<Trust, Unrestored>,
     ) -> (Vec<usize>, Vec<(usize, Unrestored)>) {
         let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
+        // `split` appends swaps, so this is not a loop over a fixed range.
         let mut number = 0;
         while let Some(swap) = self.plan.swaps.get(number) {
             if swap.is_recorded && swap.is_exchanged != is_forward {
@@ -381,8 +394,8 @@ impl Stash {
         Ok(skipped)
     }
 
-    /// Plans the entries of a folder that is to be removed as swaps of their own, so that the folder itself stays. Returns `false` if
-    /// there is no such folder.
+    /// Plans the entries of a folder that is to be removed as swaps of their own, so that the folder itself stays.
+    /// Returns `false` if there is no such folder.
     fn split(&mut self, root: &Root, number: usize, is_forward: bool) -> bool {
         let swap = &self.plan.swaps[number];
         let (from, to) = if is_forward { (&swap.before, &swap.after) } else { (&swap.after, &swap.before) };
@@ -392,6 +405,7 @@ impl Stash {
         }
         let (folder, is_exchanged) = (swap.path.clone(), swap.is_exchanged);
         let sides = list::sides(list, *latest);
+        // The swaps of the entries replace the one of the folder.
         self.plan.swaps[number].is_recorded = false;
         for (name, side) in sides {
             let (before, after) = if is_forward { (side, Side::Absent) } else { (Side::Absent, side) };
@@ -406,6 +420,7 @@ impl Stash {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let to = if is_forward { after } else { before };
         let above = root.open_exact(path.parent().unwrap_or(Path::new("")));
+        // If the folder above cannot be opened, the project has no entry at this path.
         let (Ok(above), Some(name)) = (above, path.file_name()) else { return matches!(to, Side::Absent) };
         match (stat_at(above.as_fd(), name), to) {
             (Err(errno), Side::Absent) => errno == Errno::NOENT,
@@ -464,15 +479,17 @@ impl Stash {
         }
         self.plan.choose(chosen, is_forward);
         self.list_folders().map_err(ExchangeError::Plan)?;
+        // The plan is on the disk before the marker: recovery reads it as soon as the marker exists.
         self.plan.write(&self.folder).map_err(ExchangeError::Plan)?;
         fault::point();
         rustix::fs::mkdirat(&self.folder, UNDER_WAY, Mode::RWXU).map_err(|errno| ExchangeError::Plan(errno.into()))?;
+        // After a power failure, only the marker shows that swaps may have been made.
         let _ = rustix::fs::fsync(&self.folder);
         Ok(self.plan.chosen.clone())
     }
 
-    /// Records, for each folder that the project is about to get, what is in it. A later swap back must not take what another process
-    /// puts into it.
+    /// Records, for each folder that the project is about to get, what is in it. A later swap back must not take what
+    /// another process puts into it.
     fn list_folders(&mut self) -> io::Result<()> {
         let Plan { swaps, chosen, is_forward } = &mut self.plan;
         let mut folders = Vec::new();
@@ -485,6 +502,7 @@ impl Stash {
         if folders.is_empty() {
             return Ok(());
         }
+        // All listed entries were last changed before this moment.
         let now = Moment::next(&self.path)?;
         for (number, list) in folders {
             let Swap { before, after, .. } = &mut swaps[number];
@@ -503,8 +521,8 @@ impl Stash {
         fault::point();
         let written = self.plan.write(&self.folder);
         let Plan { chosen, is_forward, swaps, .. } = &self.plan;
-        // Recovery must not repeat an exchange that was reverted. The plan on the disk is equal to the new one in that
-        // case.
+        // If every swap was reverted, the plan on the disk already says so, and the marker must not make recovery
+        // repeat the exchange.
         let nothing_was_made = chosen.iter().all(|number| swaps[*number].is_exchanged != *is_forward);
         if written.is_ok() || nothing_was_made {
             fault::point();
@@ -518,6 +536,7 @@ impl Stash {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let (from, to) = if is_forward { (before, after) } else { (after, before) };
         let failed = |errno: Errno| match errno {
+            // With these errors, another process has created, removed or replaced an entry on the path.
             Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE => {
                 ExchangeError::Conflict(vec![path.clone()])
             }
@@ -541,7 +560,8 @@ impl Stash {
         Err(ExchangeError::Conflict(vec![path.clone()]))
     }
 
-    /// Returns `true` if the entry that a swap moved into the stash is the one that was compared before.
+    /// Returns `true` if the swap moved the compared entry into the stash, so no process has replaced or changed it in
+    /// between.
     fn is_content(&self, number: usize, is_forward: bool) -> bool {
         let Swap { before, after, .. } = &self.plan.swaps[number];
         let side = if is_forward { before } else { after };
@@ -551,7 +571,7 @@ impl Stash {
         if stat.st_mode != *mode || !Stamp::of(&stat).is_content_of(stamp) {
             return false;
         }
-        // The rename itself changed the time of the folder, and only that one.
+        // The rename changes the ctime of the folder itself, so its entries are compared instead.
         !side.is_folder() || side.is_folder_at(self.entries.as_fd(), name.as_str().as_ref(), &stat)
     }
 
@@ -580,6 +600,7 @@ impl Stash {
         if has_changed {
             self.conflicts.push(path.to_owned());
         }
+        // Everything in the folder was last changed before this moment, unless there is a conflict.
         side.set_content((since.0, since.1), None);
         Ok(side)
     }
@@ -590,7 +611,7 @@ impl Stash {
         Ok(Side::of(self.entries.as_fd(), name.as_ref(), &stat))
     }
 
-    /// Syncs the entries, because the overlay that they come from does not.
+    /// Syncs the entries, because they come from an overlay that is mounted `volatile`, which does not sync its files.
     fn sync_entries(&self) -> io::Result<()> {
         let entries = (0..self.plan.swaps.len()).filter(|number| self.plan.swaps[*number].after.is_entry());
         let names: Vec<String> = entries.map(|number| number.to_string()).collect();
@@ -600,6 +621,7 @@ impl Stash {
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile if files.len() < MOST_SYNCED => files.push(name),
                 FileType::Symlink => {}
+                // A folder, whose files are not known here, or too many files: the whole file system is synced.
                 _ => return Ok(rustix::fs::syncfs(&self.entries)?),
             }
         }
@@ -607,6 +629,7 @@ impl Stash {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             match rustix::fs::openat(&self.entries, name.as_str(), flags, Mode::empty()) {
                 Ok(file) => rustix::fs::fdatasync(&file)?,
+                // A file without read permission cannot be opened.
                 Err(Errno::ACCESS) => return Ok(rustix::fs::syncfs(&self.entries)?),
                 Err(errno) => return Err(errno.into()),
             }
@@ -623,8 +646,9 @@ impl Stash {
     }
 }
 
-/// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history uses. Returns
-/// the number of finished exchanges. A swap whose entry another process has changed since is left as it is.
+/// Finishes the exchanges whose process was killed, and deletes all stashes that neither a session nor the undo history
+/// uses. Returns the number of finished exchanges. A swap whose entry another process has changed since is left as it
+/// is.
 ///
 /// A host calls this when it opens a project, before it uses its [`History`](crate::undo::History): the history
 /// compares the records of the killed process with the project, so the exchange must be complete by then. `place` holds
@@ -633,6 +657,7 @@ pub fn recover(root: &Root, place: &Path) -> usize {
     let mut finished = 0;
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
+        // A stash that is locked belongs to a running session.
         let Ok(folder) = locked(&path) else { continue };
         let is_recorded = record::record_of(&folder).is_some_and(|record| record.exists());
         if stat_at(folder.as_fd(), UNDER_WAY.as_ref()).is_err() {
@@ -646,23 +671,26 @@ pub fn recover(root: &Root, place: &Path) -> usize {
         // If the system refuses, the next start tries again.
         if stash.finish_swaps(root).is_ok() {
             finished += 1;
+            // Without a record, no undo can use the previous versions.
             let _ = if is_recorded { stash.finish() } else { stash.delete() };
         }
     }
     finished
 }
 
-/// Returns `true` if a folder has no entries but those of a stash. It can be empty, because its process was killed.
+/// Returns `true` if a folder has no entries but those of a stash. An empty folder counts too: its process may have
+/// been killed before it created any.
 fn is_stash(folder: &OwnedFd) -> bool {
     let is_ours = |name: &OsString| [ENTRIES, PLAN, NEW_PLAN, RECORD].iter().any(|ours| name == ours);
     remove::names(folder.as_fd()).is_ok_and(|names| names.iter().all(is_ours))
 }
 
-/// Deletes a stash. If the process is killed, [`recover`] still sees that what is left is a stash, and that it has no exchange to
-/// finish.
+/// Deletes a stash. If the process is killed, [`recover`] still sees that what is left is a stash, and that it has no
+/// exchange to finish.
 fn delete(path: &Path, folder: &OwnedFd) -> io::Result<()> {
     let (Some(place), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     fault::point();
+    // The marker is removed first, so that recovery does not finish an exchange whose entries are being deleted.
     match rustix::fs::unlinkat(folder, UNDER_WAY, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(errno) => return Err(errno.into()),
@@ -688,6 +716,7 @@ impl Stash {
         for number in self.plan.chosen.clone() {
             let swapped =
                 if self.is_pending(root, number, is_forward) { self.swap(root, number, is_forward) } else { Ok(()) };
+            // A swap that another process prevents counts as not made.
             self.plan.swaps[number].is_exchanged = swapped.is_ok() == is_forward;
             if let Err(error @ ExchangeError::System(..)) = swapped {
                 refused = Err(error);
@@ -696,8 +725,8 @@ impl Stash {
         refused
     }
 
-    /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the path is to
-    /// be removed, the project still has its entry.
+    /// Returns `true` if a swap was not made: the entry that should be in the project is still in the stash, or, if the
+    /// path is to be removed, the project still has its entry.
     fn is_pending(&self, root: &Root, number: usize, is_forward: bool) -> bool {
         let Swap { path, before, after, .. } = &self.plan.swaps[number];
         let (from, to) = if is_forward { (before, after) } else { (after, before) };
@@ -720,19 +749,21 @@ fn exchange_names(
     (folder, name, from): (BorrowedFd<'_>, &OsStr, &Side),
     (other_folder, other_name, to): (BorrowedFd<'_>, &OsStr, &Side),
 ) -> rustix::io::Result<()> {
-    // Moving a folder changes its `..`, which requires write permission for it.
+    // Moving a folder to another one changes its `..`, which requires write permission for the moved folder.
     let sides = [(folder, name, from), (other_folder, other_name, to)];
     for (folder, name, side) in sides {
         if side.shut_mode().is_some() {
             rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty())?;
         }
     }
+    // The flags keep a rename from overwriting an entry that another process has just created.
     let done = match (from, to) {
         (Side::Absent, Side::Absent) => Ok(()),
         (Side::Absent, _) => rustix::fs::renameat_with(other_folder, other_name, folder, name, RenameFlags::NOREPLACE),
         (_, Side::Absent) => rustix::fs::renameat_with(folder, name, other_folder, other_name, RenameFlags::NOREPLACE),
         _ => rustix::fs::renameat_with(other_folder, other_name, folder, name, RenameFlags::EXCHANGE),
     };
+    // After the swap, each entry has the other name.
     let sides = if done.is_ok() { [(other_folder, other_name, from), (folder, name, to)] } else { sides };
     for (folder, name, side) in sides {
         if let Some(mode) = side.shut_mode() {
@@ -749,7 +780,7 @@ fn set_mode(folder: BorrowedFd<'_>, name: &OsStr, from: u32, mode: u32) -> rusti
     }
     match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
         Ok(opened) => rustix::fs::fchmod(&opened, Mode::from_raw_mode(mode)),
-        // Its owner may have no right to open it.
+        // Even its owner cannot open a folder without read permission.
         Err(Errno::ACCESS) => rustix::fs::chmodat(folder, name, Mode::from_raw_mode(mode), AtFlags::empty()),
         Err(errno) => Err(errno),
     }

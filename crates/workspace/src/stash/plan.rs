@@ -13,10 +13,10 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a plan that are read. A plan of 200,000 paths has fewer.
+/// The maximum number of bytes of a plan that are read. A plan of 200,000 paths has fewer.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes of a file whose digest is recorded. A larger file counts as changed if it is rewritten.
+/// The maximum size in bytes of a file whose digest is recorded. A larger file counts as changed if it is rewritten.
 pub(super) const MOST_HASHED: u64 = 64 << 20;
 
 /// The swaps of a stash.
@@ -105,6 +105,7 @@ impl Side {
         else {
             return false;
         };
+        // Two unknown digests do not prove equal contents.
         let is_equal = digest.is_some() && digest == old_digest;
         mode == old_mode && (stamp.is_content_of(old) || is_equal)
     }
@@ -187,6 +188,7 @@ impl Plan {
         let mut file = File::from(rustix::fs::openat(folder, new, flags, Mode::RUSR | Mode::WUSR)?);
         fault::point();
         file.write_all(&serde_json::to_vec(self)?)?;
+        // A power failure must not leave a torn plan at the final name.
         file.sync_data()?;
         fault::point();
         Ok(rustix::fs::renameat(folder, new, folder, super::PLAN)?)
@@ -212,6 +214,7 @@ impl Plan {
         if !is_forward {
             chosen.reverse();
         }
+        // The sort is stable: swaps of the same rank keep their order.
         chosen.sort_by_key(rank);
         chosen
     }

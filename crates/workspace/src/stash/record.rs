@@ -20,13 +20,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use toolfence_protocol::Limits;
 
-/// Bytes of the path of a record.
+/// The maximum length of the path of a record in bytes.
 const MOST_PATH: u64 = 4096;
 
-/// Entries of one exchange that are compared.
+/// The maximum number of entries of one exchange that are compared.
 const MOST_ENTRIES: usize = 200_000;
 
-/// Bytes of all contents that are kept while exchanges are compared.
+/// The maximum size in bytes of all contents that are kept while exchanges are compared.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Returns the record in the undo history to which a stash belongs.
@@ -77,6 +77,7 @@ impl Stash {
         let mut file = File::from(rustix::fs::openat(&self.folder, RECORD, flags, Mode::RUSR | Mode::WUSR)?);
         fault::point();
         file.write_all(record.as_os_str().as_bytes())?;
+        // If this file were lost in a power failure, recovery would delete the stash.
         file.sync_data()
     }
 
@@ -85,8 +86,8 @@ impl Stash {
         self.plan.swaps.iter().any(|swap| swap.is_recorded && swap.is_exchanged)
     }
 
-    /// Deletes the entries that undo does not need: those of swaps that it does not cover, and after a refused exchange those of swaps
-    /// that were not made.
+    /// Deletes the entries that undo does not need: those of swaps that it does not cover, and after a refused exchange
+    /// those of swaps that were not made.
     pub(crate) fn delete_unrecorded(&mut self) {
         for (number, swap) in self.plan.swaps.iter_mut().enumerate() {
             swap.is_recorded &= swap.is_exchanged;
@@ -159,7 +160,7 @@ fn is_content(state: &State, digest: Option<Digest>) -> bool {
     }
 }
 
-/// What a swap does to a path of the project.
+/// The effect of a swap on a path of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SwapEffect {
     Removed,

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Nested folders that [`walk`] enters.
+/// The maximum depth of nested folders that [`walk`] enters.
 pub(super) const DEEPEST: usize = 256;
 
 /// Deletes the folder `name` in `place`, even if folders in it have no permissions for their owner.
@@ -40,11 +40,12 @@ fn clear(folder: &OwnedFd, top: &OwnedFd, number: &mut u64, waiting: &mut Vec<Os
             rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
             continue;
         }
-        // Moving a folder changes its `..`, which requires write permission for it.
+        // Moving a folder to another one changes its `..`, which requires write permission for the moved folder.
         rustix::fs::chmodat(folder, &name, Mode::RWXU, AtFlags::empty())?;
         let moved = loop {
             *number += 1;
             let moved = OsString::from(number.to_string());
+            // The tree may have an entry with this name at its top.
             match rustix::fs::renameat_with(folder, &name, top, &moved, RenameFlags::NOREPLACE) {
                 Ok(()) => break moved,
                 Err(Errno::EXIST) => {}
@@ -65,7 +66,8 @@ pub(super) struct Visited<'v> {
     pub(super) stat: &'v Stat,
 }
 
-/// Calls `accepts` with everything below the folder `name`, until it returns `false`. Returns whether it always returned `true`.
+/// Calls `accepts` with everything below the folder `name`, until it returns `false`. Returns whether it always
+/// returned `true`.
 ///
 /// # Errors
 /// A folder cannot be read, or more than 256 folders are nested.

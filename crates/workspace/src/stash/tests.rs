@@ -34,7 +34,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).expect("it can be written");
 }
 
-/// A project, and next to it the entries that it is to get.
+/// Creates a project, and next to it the entries that it is to get.
 fn scene(home: &Path) -> Moment {
     for (name, text) in [
         ("root/a.txt", "old a"),
@@ -77,7 +77,7 @@ fn stash(home: &Path, root: &Root, since: Moment) -> Result<Stash, ExchangeError
     Ok(stash)
 }
 
-/// Every entry with its mode and content.
+/// Returns every entry with its mode and content.
 pub(crate) fn picture(root: &Path) -> Picture {
     let mut found = Picture::new();
     let mut pending = vec![root.to_owned()];
@@ -161,7 +161,7 @@ fn killed_at_every_step_an_exchange_is_made_as_a_whole_or_not_at_all() {
             assert_eq!(recover(&root, &stashes), usize::from(had_begun), "killed at {point}");
             let now = picture(&home.path().join("root"));
             assert!(now == old || now == new, "killed at {point}: {now:#?}");
-            // With `twice`, it may be the second exchange that had begun.
+            // With `twice`, the second exchange may have begun.
             assert!(!had_begun || twice || now == new, "killed at {point}: it had begun and was not finished");
             assert_eq!(count(&stashes), 0, "killed at {point}: a stash is left");
             kills += 1;
@@ -170,7 +170,7 @@ fn killed_at_every_step_an_exchange_is_made_as_a_whole_or_not_at_all() {
     println!("{kills} kills survived");
 }
 
-/// The process is killed at every step of the recovery, after it was killed in an exchange, before it, or when it deleted the stash.
+/// Kills the process at every step of a recovery that follows a kill before, during or after an exchange.
 #[test]
 fn killed_at_every_step_a_recovery_is_finished_by_the_next_one() {
     let (mut kills, mut points) = (0, 0);
@@ -189,7 +189,7 @@ fn killed_at_every_step_a_recovery_is_finished_by_the_next_one() {
             scene(home.path());
             let at = home.path().join("root");
             let old = picture(&at);
-            // The first run is not killed, and its stash is left.
+            // The first run is not killed, and leaves its stash.
             if run(home.path(), "exchange", killed) && killed == 0 {
                 points =
                     fs::read_to_string(home.path().join("points")).expect("it is there").parse().expect("a number");
@@ -255,7 +255,8 @@ fn changes_of_other_processes_are_never_replaced() {
     }
 }
 
-/// Another process saves files in place and by renaming while an exchange is made and taken back: nothing that it saved is lost.
+/// Another process saves files in place and by renaming while an exchange is made and reverted. Nothing that it saved
+/// is lost.
 #[test]
 fn files_saved_during_an_exchange_are_not_lost() {
     let mut conflicts = 0;
@@ -306,7 +307,8 @@ fn files_saved_during_an_exchange_are_not_lost() {
     assert!(conflicts > 6, "{conflicts}");
 }
 
-/// Undo skips what changed since, and puts back the rest. A file that was written anew with the same bytes has not changed.
+/// Undo skips entries that have changed since, and restores the rest. A file that was rewritten with the same bytes has
+/// not changed.
 #[test]
 fn changed_entries_are_skipped_and_the_rest_is_restored() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
@@ -332,7 +334,7 @@ fn changed_entries_are_skipped_and_the_rest_is_restored() {
     assert_eq!(now[Path::new("made/deep/more")], "644 user");
     fs::remove_file(at.join("made/deep/more")).expect("it is there");
     fs::remove_file(at.join("tree")).expect("it is there");
-    // And again, all of it.
+    // The whole exchange is made again.
     drop(stash);
     let path = fs::read_dir(home.path().join("stashes")).expect("it is there").next().expect("there is one");
     let mut stash = Stash::open(&path.expect("it can be read").path()).expect("it was exchanged");
@@ -356,7 +358,7 @@ fn files_that_the_user_adds_to_a_new_folder_stay() {
     }
 }
 
-/// The disk is full when the end of an exchange is to be written down.
+/// The disk is full when the end of an exchange must be recorded.
 #[test]
 fn recovery_keeps_the_reported_state() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
@@ -370,7 +372,7 @@ fn recovery_keeps_the_reported_state() {
         stash.swap(&root, number, true).expect("nothing else changes it");
         stash.swap(&root, number, false).expect("nothing else changes it");
     }
-    // In the way of the new plan.
+    // A folder with the name of the new plan keeps the plan from being written.
     fs::create_dir(stash.path().join("plan.new")).expect("a folder can be made");
     assert!(stash.finish().is_err());
     let path = stash.path().to_owned();
@@ -396,7 +398,7 @@ fn an_exchange_with_an_unknown_plan_stays() {
     assert!(path.join("entries").is_dir());
 }
 
-/// Recovery deletes stashes that no session uses, also one whose exchange could not begin, and nothing else.
+/// Recovery deletes stashes that no session uses, including one whose exchange could not begin, and nothing else.
 #[test]
 fn only_stashes_are_deleted() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
@@ -404,7 +406,7 @@ fn only_stashes_are_deleted() {
     let root = open(&home.path().join("root"));
     let stashes = home.path().join("stashes");
     let mut refused = stash(home.path(), &root, since).expect("it can be planned");
-    // In the way of the mark.
+    // A file with the name of the marker keeps the exchange from beginning.
     fs::write(refused.path().join(UNDER_WAY), "").expect("it can be written");
     assert!(matches!(refused.exchange(&root), Err(ExchangeError::Plan(_))));
     fs::remove_file(refused.path().join(UNDER_WAY)).expect("it is there");

@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Error, ErrorKind, Result, Text, text};
 
-/// Bytes of a content that can be restored.
+/// The maximum size in bytes of a content that can be restored.
 const MOST: u64 = 64 << 20;
 
 /// The outcome of an undo or a redo.
@@ -199,6 +199,7 @@ impl History {
             if remaining == 0 {
                 break;
             }
+            // A stash belongs to the record of the turn, also if an undo or a redo swaps its entries.
             let of_turn = format::path_of(&self.turns(), turn.number);
             let mut outcome = Outcome::new(turn);
             for part in self.backwards(record)? {
@@ -211,6 +212,7 @@ impl History {
                 }
             }
             outcome.done.sort_by(|a, b| a.name.cmp(&b.name));
+            // `undo` skips a turn of which nothing can be restored, so such a turn does not count.
             remaining -= usize::from(!outcome.is_refused());
             outcomes.push(outcome);
         }
@@ -222,6 +224,8 @@ impl History {
             let change = Change::new(name.clone(), from.clone(), to.clone());
             let is_seen =
                 |state: &State| restore::could_restore(root, &Change::new(name.clone(), state.clone(), to.clone()));
+            // If an earlier part of the dry run has changed the name, the disk does not have the state that a real run
+            // would find.
             let could = match dry_run.left.get(name) {
                 Some(state) if state.equals(from) => Ok(Vec::new()),
                 Some(state) if state.equals(to) => continue,
@@ -254,8 +258,8 @@ impl History {
         Ok(parts.into_iter().rev().map(turned).collect())
     }
 
-    /// Applies the changes that later undos and redos of a turn made to its names. One that was cut short may have
-    /// removed an entry without putting the one of another kind into its place.
+    /// Applies the changes that later undos and redos of a turn made to its names. An undo that was cut short may have
+    /// removed an entry without creating the entry of another kind that replaces it.
     fn follow(&self, turn: u64, of_turn: &mut [RecordPart]) {
         let mut undos = BTreeSet::new();
         for head in format::heads(&self.turns()) {
@@ -266,7 +270,7 @@ impl History {
             };
             let Ok(lines) = lines(&head.path) else { continue };
             let last = of_turn.len() - 1;
-            // An undo has the parts of the turn in the opposite order. If it was cut short, the last ones are missing.
+            // An undo has the parts of the turn in the opposite order. If it was cut short, its last parts are missing.
             for (at, part) in parts(&lines).into_iter().enumerate().take(of_turn.len()) {
                 let at = if is_undo { last - at } else { at };
                 let (RecordPart::Names(net), RecordPart::Names(of_turn)) = (part, &mut of_turn[at]) else { continue };
@@ -279,6 +283,7 @@ impl History {
                 }
             }
         }
+        // A name that has its first state again needs no change.
         for part in of_turn {
             if let RecordPart::Names(net) = part {
                 net.changes.retain(|_, (before, left)| !before.equals(left));
@@ -297,6 +302,7 @@ impl History {
                 text!("a turn is under way; wait for its end, then undo it"),
             ));
         }
+        // Without a record, this undo or redo could not be reverted.
         self.begin_at_once(kind, &turn.title)?;
         let record = format::path_of(&self.turns(), turn.number);
         let mut outcome = Outcome::new(turn);
@@ -320,10 +326,12 @@ impl History {
         for step in &plan::steps(&net.changes) {
             let (from, to) = &net.changes[&step.name];
             let name = step.name.as_path();
+            // An undo that was cut short may have restored the name already.
             if failed.contains(name) || has_state(root, name, to) {
                 continue;
             }
-            // The system refuses this too, but for an overlong path `restore` would remove the rest.
+            // The system would not remove such a folder either, but `restore` would first remove the entries in it
+            // whose paths are too long for the kernel.
             let is_kept = step.after == State::Nothing
                 && failed.range(name.to_owned()..).next().is_some_and(|left| left.starts_with(name));
             let done = match is_kept {
@@ -333,9 +341,10 @@ impl History {
             let whole = Change::new(step.name.clone(), from.clone(), to.clone());
             if done.is_err() {
                 failed.insert(step.name.clone());
+                // An earlier step of the same name may have succeeded.
                 outcome.done.retain(|done| done.name != names::shown(&step.name));
             } else if step.after != *to {
-                continue; // a part of `net`
+                continue; // a later step completes the change of the name
             }
             outcome.push_outcome(&whole, done, &net.by_others);
         }
@@ -351,6 +360,8 @@ impl History {
         outcome: &mut Outcome,
     ) {
         let judge = |path: &Path| match path {
+            // An earlier part could not restore the path, so the project does not have the entry that this swap
+            // expects.
             path if failed.contains(path) => Err(Unrestored::Changed),
             path if restore::is_protected(root, path) => Err(Unrestored::Protected),
             _ => Ok(Trust::Compare),
@@ -389,6 +400,7 @@ struct DryRun {
 impl DryRun {
     /// Returns `true` if a step would have changed something at a path, above or below it.
     fn has_changed(&self, path: &Path) -> bool {
+        // Paths are sorted by component, so everything below `path` follows it directly.
         let is_below = |found: Option<&PathBuf>| found.is_some_and(|found| found.starts_with(path));
         path.ancestors().any(|above| self.swapped.contains(above))
             || is_below(self.swapped.range(path.to_owned()..).next())
@@ -449,7 +461,7 @@ impl Outcome {
         self.push_refused(stash, why);
     }
 
-    /// Adds a name that was restored. A turn can have several steps for one name; the last one counts.
+    /// Adds a name that was restored. Replaces the outcome of an earlier step for the same name.
     fn push_done(&mut self, done: Done) {
         self.done.retain(|earlier| earlier.name != done.name);
         self.done.push(done);

@@ -32,6 +32,7 @@ impl History {
         let first = stack.done.len().saturating_sub(turns);
         let mut together: BTreeMap<PathBuf, (State, State)> = BTreeMap::new();
         let mut add = |name: PathBuf, before: State, after: State| {
+            // The combined change goes from the first state to the last one.
             together.entry(name).and_modify(|(_, last)| last.clone_from(&after)).or_insert((before, after));
         };
         let (mut contents, mut outdated) = (Contents::default(), BTreeSet::new());
@@ -43,6 +44,8 @@ impl History {
                 match part {
                     RecordPart::Names(net) => {
                         for (name, (before, after)) in net.changes {
+                            // The state that this change left is recorded, so the project's current one no longer
+                            // matters.
                             outdated.remove(&name);
                             add(name, before, after);
                         }
@@ -94,7 +97,7 @@ impl History {
                 let (before, after) = (before.flatten(), after.flatten());
                 let unified = diff::of_file(&names::text_of(path), before.as_deref(), after.as_deref());
                 text.push(match unified {
-                    // The diff has no lines.
+                    // A file without lines has an empty diff.
                     Some(unified) if unified.is_empty() && before.is_none() => {
                         text!("Empty file {name} was made.\n", name = &name)
                     }

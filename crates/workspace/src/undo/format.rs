@@ -13,10 +13,10 @@ use toolfence_protocol::{Text, text};
 /// project.
 pub(crate) const VERSION: u32 = 3;
 
-/// Bytes of a record that are read.
+/// The maximum number of bytes of a record that are read.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes at the end of a record that are searched for its last line.
+/// The number of bytes at the end of a record that are searched for its last line.
 const TAIL: u64 = 64 << 10;
 
 /// The operation that a record describes.
@@ -176,6 +176,7 @@ fn tail(file: &mut File) -> io::Result<Option<End>> {
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut text = Vec::new();
     file.take(TAIL).read_to_end(&mut text)?;
+    // Without a line ending, the last line is torn.
     let Some(text) = text.strip_suffix(b"\n") else { return Ok(None) };
     let start = memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
     Ok(match serde_json::from_slice(&text[start..]) {
@@ -184,7 +185,7 @@ fn tail(file: &mut File) -> io::Result<Option<End>> {
     })
 }
 
-/// Returns the readable lines of a record. Only a torn last line is dropped.
+/// Returns the lines of a record. Skips those that cannot be parsed, such as a torn one.
 pub(crate) fn lines(path: &Path) -> io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut reader = BufReader::new(File::open(path)?.take(MOST_BYTES));
@@ -241,6 +242,7 @@ fn net(changes: &[&Change]) -> Net {
         match held.get_mut(change.name.as_path()) {
             None => drop(held.insert(&change.name, both())),
             Some((_, after)) if after.equals(&change.before) => *after = change.after.clone(),
+            // Another process changed the name in between.
             Some(known) => {
                 by_others.insert(change.name.clone());
                 *known = both();

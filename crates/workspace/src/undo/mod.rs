@@ -107,6 +107,7 @@ pub struct Listed {
 impl History {
     /// Returns the folder of a project's history below a folder of the host's state.
     pub fn folder(state: &Path, root: &Path) -> PathBuf {
+        // All paths to a project must lead to the same history.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         state.join("projects").join(Digest::of(root.as_os_str().as_bytes()).short()).join("undo")
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The name of a file that is being written.
 const UNFINISHED: &str = "unfinished";
 
-/// Contents that are synced one by one. If there are more, the whole file system is synced.
+/// The maximum number of contents that are synced one by one. If there are more, the whole file system is synced.
 const MOST_SYNCED: usize = 64;
 
 /// A folder of contents. Only the process with the lock of the history writes to it.
@@ -25,8 +25,9 @@ impl Objects {
         Objects { folder }
     }
 
-    /// Stores a content without syncing it. Returns the bytes that it took. If a file with its name and length exists,
-    /// trusts it if that is `enough`, and reads it otherwise: after a power failure it may have any content.
+    /// Stores a content without syncing it. Returns the number of written bytes. An existing file with its name and
+    /// length is trusted if that is `enough`, and otherwise read, because after a power failure it may have any
+    /// content.
     pub(crate) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
         let bytes = content.len() as u64;
         let is_there = || if enough { self.has(digest, bytes) } else { self.get(digest, bytes).is_some() };
@@ -93,6 +94,7 @@ impl Objects {
     pub(crate) fn get(&self, digest: Digest, bytes: u64) -> Option<Vec<u8>> {
         let file = File::open(self.path(digest)).ok()?;
         let mut content = Vec::new();
+        // One byte more shows whether the file is longer.
         file.take(bytes + 1).read_to_end(&mut content).ok()?;
         (content.len() as u64 == bytes && Digest::of(&content) == digest).then_some(content)
     }
@@ -127,6 +129,7 @@ impl Objects {
 /// Creates a folder and those above it, accessible only for its owner.
 pub(crate) fn create_folders(folder: &Path) -> io::Result<()> {
     let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    // Collected before the folders are created, because only the names of new ones must be synced.
     let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for above in new.into_iter().filter_map(Path::parent) {

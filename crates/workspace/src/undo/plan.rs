@@ -40,6 +40,7 @@ pub(crate) fn steps(wanted: &BTreeMap<PathBuf, (State, State)>) -> Vec<Change> {
     }
     let (closing, opening): (Vec<Change>, Vec<Change>) = modes.into_iter().partition(|step| !is_writable(&step.after));
     let backwards = |steps: Vec<Change>| steps.into_iter().rev();
+    // Folders become writable before their entries change, and read-only after that.
     opening
         .into_iter()
         .chain(backwards(in_the_way))

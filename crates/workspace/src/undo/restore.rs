@@ -84,7 +84,7 @@ impl From<std::io::Error> for RestoreError {
     }
 }
 
-/// Bytes of a file that is read.
+/// The maximum size in bytes of a file that is read to compare it.
 const MOST: u64 = 64 << 20;
 
 /// Checks whether [`restore`] would succeed now, without changing anything.
@@ -100,6 +100,7 @@ pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestor
 
 /// Returns how many bytes of a file are read to compare it with this state.
 fn most_read(state: &State) -> u64 {
+    // An entry that was not kept has only a stamp to compare.
     if matches!(state, State::Unkept { .. }) { 0 } else { MOST }
 }
 
@@ -149,10 +150,12 @@ fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorde
     let Change { name, before: from, after: to } = change;
     let last = restorable(root, name, to)?;
     let folder = folder_above(root, name)?;
+    // The current content is kept, so that the undo can be reverted.
     let (now, stat) = look(root, &folder, last, most_read(from), &mut |content| recorder.keep(content))?;
     check_present(from, &now, stat.as_ref()).map_err(RestoreError)?;
     let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
     let recording = Recording::of(recorder, vec![change.clone()]);
+    // If the record could not be written, the undo could not be reverted.
     if !recorder.is_recording() {
         return Err(RestoreError(Unrestored::Unrecorded));
     }
@@ -178,6 +181,7 @@ fn look(
 fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<(State, Option<Stat>)> {
     let folder = match folder_above(root, name) {
         Ok(folder) => folder,
+        // Without the folder above it, a name has no entry.
         Err(RestoreError(Unrestored::Changed)) => return Some((State::Nothing, None)),
         Err(_) => return None,
     };
@@ -196,6 +200,7 @@ fn restorable<'n>(root: &Root, name: &'n Path, to: &State) -> Result<&'n OsStr, 
 
 /// Returns `true` if undo must not touch a name: tools may not open it or not write to it.
 pub(crate) fn is_protected(root: &Root, name: &Path) -> bool {
+    // Some file systems ignore case, so `.GIT` can be git's folder, too.
     let in_git = name.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
     in_git || root.refuse_unwritable(&names::text_of(name), name).is_err()
 }
@@ -226,8 +231,9 @@ impl OpenName<'_> {
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
         match (now, to) {
             (_, State::Nothing) => self.remove(now, stat).map(|()| Vec::new()),
-            // A file with several names has one mode for all of them, and only this name is restored. Setting the mode
-            // and the access control list in two steps would grant access in between.
+            // Only the mode differs. A file with several names is replaced instead, because all names share the mode
+            // and only this one is restored. So is a file with other attributes: setting the mode and the access
+            // control list in two steps would grant access in between.
             (State::File { content: old, .. }, State::File { content: new, mode, .. })
                 if old == new
                     && stat.is_some_and(|stat| other_names(stat) == 0)
@@ -245,6 +251,7 @@ impl OpenName<'_> {
 
     fn remove(&self, from: &State, stat: Option<&Stat>) -> Result<(), RestoreError> {
         let now = rustix::fs::statat(self.folder, self.last, AtFlags::SYMLINK_NOFOLLOW)?;
+        // A folder needs no comparison, because it is only removed if it is empty.
         if !from.is_folder() && !stat.is_some_and(|stat| is_same(&now, stat)) {
             return Err(RestoreError(Unrestored::Changed));
         }
@@ -254,6 +261,7 @@ impl OpenName<'_> {
         }
         let name = self.root.path().as_os_str().len() + 1 + self.above.as_os_str().len() + 1 + self.last.len();
         match rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR) {
+            // Entries whose paths are too long for the kernel are in no record, so they are removed with the folder.
             Err(Errno::NOTEMPTY) => {
                 hops::remove_unnameable(self.folder.as_fd(), self.last, name)?;
                 Ok(rustix::fs::unlinkat(self.folder, self.last, AtFlags::REMOVEDIR)?)
@@ -291,6 +299,7 @@ impl OpenName<'_> {
 
     fn make_folder(&self, mode: u32, attributes: Attributes) -> Result<Vec<Text>, RestoreError> {
         fault::point();
+        // No other user may enter the folder before it has its mode and access control list.
         rustix::fs::mkdirat(self.folder, self.last, Mode::from_raw_mode(0o700))?;
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
         Ok(Like { owner: None, mode, attributes }.apply(&File::from(fd))?)
@@ -305,6 +314,7 @@ impl OpenName<'_> {
     ) -> Result<Vec<Text>, RestoreError> {
         let journal = Journal::begin(self.root);
         let home = TempFolder { folder: self.folder, name: self.above, journal: &journal };
+        // A record has no owner, so that of the current file is kept.
         let owner = stat.map(|stat| (stat.st_uid, stat.st_gid));
         let temp = Temp::write(home, content, Some(&Like { owner, mode, attributes }))?;
         let lost = temp.lost().to_vec();

@@ -16,13 +16,15 @@ pub(crate) fn retain(history: &History, stored: Option<u64>) {
     let heads = heads(&history.turns());
     let size = history.folder.join("size");
     let known = fs::read_to_string(&size).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    // If one of them is unknown, all contents are counted.
     let total = known.zip(stored).map_or(u64::MAX, |(known, stored)| known.saturating_add(stored));
     let total = if total > history.limits.bytes { sweep(history, &heads) } else { total };
     // If the file cannot be written, the next call counts all contents.
     let _ = fs::write(size, total.to_string());
 }
 
-/// Drops records older than the oldest turn that is kept. Undos and redos only count if there are very many.
+/// Drops records older than the oldest turn that is kept. Undos and redos count only if there are more than four per
+/// turn.
 fn drop_older(history: &History) {
     const UNDOS_A_TURN: usize = 4;
     let all = numbered(&history.turns());
@@ -49,6 +51,7 @@ fn sweep(history: &History, heads: &[format::Head]) -> u64 {
         if fits {
             let more: HashSet<Digest> = used.iter().copied().chain(contents(head)).collect();
             let more_stashed = stashed + stashed_bytes(head);
+            // The newest turn always stays.
             fits = at == 0 || size(&more) + more_stashed <= history.limits.bytes;
             (used, stashed) = if fits { (more, more_stashed) } else { (used, stashed) };
         }
@@ -82,6 +85,7 @@ fn contents(head: &format::Head) -> Vec<Digest> {
 }
 
 fn drop_turn(path: &Path) {
+    // Only the record names its stashes, so they are opened before it is removed.
     let stashes = stashes(path);
     fault::point();
     // The next call retries a record that cannot be removed.

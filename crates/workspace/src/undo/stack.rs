@@ -24,6 +24,7 @@ impl Stack {
             match head.begin.kind {
                 Kind::Turn => {
                     stack.done.push(head.number);
+                    // A turn that changed something prevents the redo of all earlier undos.
                     stack.undone.clear();
                 }
                 // If either was cut short, the turn can be undone: names that are already restored are skipped.

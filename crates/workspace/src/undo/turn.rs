@@ -16,17 +16,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use toolfence_protocol::{Text, text};
 
-/// Contents that are known to be on the disk. Others are checked again.
+/// The maximum number of contents that are remembered as synced. Any further content is synced again.
 const MOST_SETTLED: usize = 100_000;
 
 /// The state of an open history.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     pub(crate) open: Option<Open>,
-    /// Contents that are synced and survive a power failure.
+    /// The contents that are synced, so that they survive a power failure.
     settled: HashSet<Digest>,
     pub(crate) notes: Vec<Text>,
-    /// Whether records of earlier versions were searched.
+    /// Whether the records of earlier versions of this program were already searched for and deleted.
     has_dropped_outdated: bool,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Open {
     title: String,
     writing: Writing,
     next: u64,
-    /// Bytes of contents that were stored for it.
+    /// Bytes of contents that were stored for this turn.
     stored: u64,
-    /// Bytes of files that were moved into stashes for it; `None` if that is not known.
+    /// Bytes of files that were moved into stashes for this turn; `None` if that is unknown.
     stashed: Option<u64>,
     /// The last state that the turn left at each name, and the number of that change.
     left: HashMap<PathBuf, (u64, State)>,
@@ -61,7 +61,7 @@ struct Writer {
     number: u64,
     path: PathBuf,
     file: File,
-    /// Whether the name of the file is on the disk.
+    /// Whether the directory entry of the file is synced.
     is_named: bool,
     /// Whether a line could not be written, so that only the end may follow.
     is_broken: bool,
@@ -89,6 +89,7 @@ impl Writer {
                 fault::settled(&self.path);
                 Ok(())
             }
+            // The first sync also syncs the folder, which has the directory entry.
             Sync::Now => {
                 self.is_named = true;
                 sync_file(&self.file, &self.path)
@@ -122,7 +123,7 @@ impl Open {
         written
     }
 
-    /// Writes the last line, even if others could not be written. A torn line must not become its beginning.
+    /// Writes the last line, even if others could not be written. A line break separates it from a torn line.
     fn write_end(&mut self, end: End) -> io::Result<()> {
         // An undo without an end counts as cut short, and could not be redone.
         let sync = if self.kind == Kind::Turn { Sync::Later } else { Sync::Now };
@@ -195,7 +196,7 @@ impl History {
     /// Begins the record of an undo or a redo.
     ///
     /// # Errors
-    /// Another program records, or nothing can be written. Then nothing may be undone either.
+    /// Another program records in this project, or the record cannot be written. Nothing may be undone then.
     pub(crate) fn begin_at_once(&self, kind: Kind, title: &str) -> toolfence_protocol::Result<()> {
         let mut open = Open::new(kind, title);
         open.writing = match self.started(&open) {
@@ -235,6 +236,7 @@ impl History {
             return digest;
         }
         let most = self.limits.bytes;
+        // A content that is already stored takes no more space.
         if open.stored.saturating_add(bytes) > most && !self.objects.has(digest, bytes) {
             open.add_note(Note::TooMuchChanged { most: most >> 20 }, notes);
             return digest;
@@ -243,6 +245,7 @@ impl History {
             Ok(0) => {}
             Ok(bytes) => {
                 open.stored += bytes;
+                // The content was missing, so its new copy must be synced.
                 settled.remove(&digest);
             }
             Err(error) => self.not_kept(open, &error, notes),
@@ -278,7 +281,8 @@ impl History {
         }
     }
 
-    /// A turn continues without a record. An undo must not, because its changes could not be reverted.
+    /// Reports that a content could not be stored. A turn continues without a record. An undo must not, because its
+    /// changes could not be reverted.
     fn not_kept(&self, open: &mut Open, error: &io::Error, notes: &mut Vec<Text>) {
         open.add_note(self.write_failure_note(error), notes);
         if let (Kind::Undo(_) | Kind::Redo(_), Writing::On(writer)) = (open.kind, &mut open.writing) {
@@ -324,6 +328,7 @@ impl History {
         let Some(mut open) = inner.open.take() else { return };
         let Writing::On(Writer { number, .. }) = open.writing else { return };
         let path = path_of(&self.turns(), number);
+        // Counted in the record, because changes can have been revoked or can cancel each other out.
         let names = lines(&path).map_or(0, |lines| {
             let names =
                 |part: &RecordPart| if let RecordPart::Names(net) = part { net.changes.len() as u64 } else { 0 };
@@ -331,13 +336,14 @@ impl History {
             parts(&lines).iter().map(names).sum::<u64>() + exchanged
         });
         if names == 0 && !keep_empty {
-            // The record ends nothing that can be redone.
+            // An empty record would count as a turn after the last undo, and prevent a redo.
             let _ = std::fs::remove_file(path);
             return;
         }
         let notes = std::mem::take(&mut open.notes);
         // If the end cannot be written, the next turn that begins ends this one.
         let _ = open.write_end(End { names, killed, notes });
+        // The bytes of a turn that was cut short are unknown.
         let stored = open.stashed.filter(|_| !killed).map(|stashed| stashed.saturating_add(open.stored));
         retention::retain(self, stored);
     }
@@ -352,8 +358,9 @@ impl History {
         if cut_short().is_none() {
             return;
         }
-        // The process that holds the lock may be writing it.
+        // The process that holds the lock may be writing this record.
         let Ok(Some(lock)) = self.lock() else { return };
+        // The process that held the lock may have ended the turn.
         let Some(head) = cut_short() else { return };
         let Ok(lines) = lines(&head.path) else { return };
         let Ok(mut file) = appending(&head.path, false) else { return };
@@ -375,8 +382,8 @@ impl History {
         self.close(inner, true, false);
     }
 
-    /// Deletes the records of earlier versions of this program, once. Their changes were found by comparing the
-    /// project.
+    /// Deletes the records of earlier versions of this program, once. Those versions found changes by comparing the
+    /// project, and their records have another format.
     fn drop_outdated(&self, inner: &mut Inner) {
         if std::mem::replace(&mut inner.has_dropped_outdated, true) {
             return;
@@ -450,6 +457,7 @@ impl Recorder for History {
         let Some(open) = &mut inner.open else { return 0 };
         let number = open.next;
         open.next += 1;
+        // The record may refer to an old content only after that content is on the disk.
         self.sync_old_contents(&mut inner, &changes);
         if let Some(open) = &mut inner.open {
             let left = changes.iter().map(|change| (change.name.clone(), (number, change.after.clone())));

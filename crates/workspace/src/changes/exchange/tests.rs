@@ -66,7 +66,7 @@ impl Project {
         self.home.path().join("stashes")
     }
 
-    /// A stash that makes the project what `next` is, and its paths.
+    /// Returns a stash that makes the project equal to `next`, and the paths that it changes.
     fn plan(&self, random: &mut Random, since: Moment) -> (Stash, Vec<PathBuf>) {
         let mut stash = Stash::create(&self.place()).expect("a stash can be made");
         let mut paths = Vec::new();
@@ -107,7 +107,7 @@ impl Project {
         }
     }
 
-    /// Makes the project what `next` is.
+    /// Makes the project equal to `next`.
     fn exchange_next(&self) {
         let since = self.moment();
         let (stash, _) = self.plan(&mut Random::new(1), since);
@@ -142,7 +142,7 @@ fn is_equal(one: &Path, other: &Path) -> bool {
     entry(one) == entry(other) && below(one) == below(other)
 }
 
-/// Removes whatever is at a path.
+/// Removes the entry at a path, if there is one.
 fn clear(path: &Path) {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => fs::remove_dir_all(path).expect("it can be removed"),
@@ -151,13 +151,13 @@ fn clear(path: &Path) {
     }
 }
 
-/// Changes something in a tree, as a command might.
+/// Makes a random change in a tree, as a command might.
 fn change(random: &mut Random, top: &Path) {
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "out"];
     let is_root = rustix::process::geteuid().is_root();
     let path: PathBuf = (0..=random.below(3)).map(|_| *random.pick(&NAMES)).collect();
     let path = top.join(path);
-    // One of the names can be a file or a link.
+    // A file or a link can be where a folder is needed.
     if fs::create_dir_all(path.parent().expect("it has one")).is_err() {
         return;
     }
@@ -178,7 +178,7 @@ fn change(random: &mut Random, top: &Path) {
         }
         _ => {
             let modes = match fs::symlink_metadata(&path) {
-                // Others than root could not remove what is in such a folder.
+                // A user other than root could not remove the entries of a folder with the mode 555 or 000.
                 Ok(meta) if meta.is_dir() && is_root => &[0o755, 0o700, 0o555, 0o000][..],
                 Ok(meta) if meta.is_dir() => &[0o755, 0o700],
                 Ok(meta) if meta.is_file() => &[0o644, 0o600, 0o755, 0o400],
@@ -189,7 +189,7 @@ fn change(random: &mut Random, top: &Path) {
     }
 }
 
-/// Changes what is at a path of a plan, as a user might while it is made.
+/// Changes the entry at a path of a plan, as a user might while the plan is made.
 fn interfere(path: &Path) {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => {
@@ -222,7 +222,7 @@ fn random_exchanges_are_undone_and_redone_byte_for_byte() {
         for _ in 0..=random.below(3) {
             for _ in 0..random.below(4) {
                 let name = *random.pick(&["a/b", "b", "c/d/a", "tool/a", "a"]);
-                // It can be the name of a folder.
+                // The name can be that of a folder; then nothing is written.
                 let _ = project.workspace.changes().write(name, &random.text(&["tool\n", "more\n"], 9));
             }
             project.copy();
@@ -337,7 +337,7 @@ fn a_file_that_was_read_before_an_exchange_is_edited_only_after_it_is_read_again
     assert_eq!(fs::read_to_string(project.root().join("a")).expect("it is there"), "one\nII\n");
 }
 
-/// The file is over all limits for contents, so nothing compares it by its bytes.
+/// The file exceeds all limits for contents, so it is not compared by its bytes.
 #[test]
 fn files_of_any_size_are_moved_back() {
     let project = Project::new();
@@ -392,7 +392,7 @@ fn a_removed_folder_is_one_move_and_is_moved_back() {
     assert!(!project.root().join("many").exists());
 }
 
-/// What was put into a new folder since stays in it, and the rest of the folder is removed.
+/// Entries that were added to a new folder since stay in it, and the rest of the folder is removed.
 #[test]
 fn a_new_folder_in_use_keeps_only_new_entries() {
     let project = Project::new();
@@ -423,7 +423,7 @@ fn a_new_folder_in_use_keeps_only_new_entries() {
     assert_eq!(picture(&project.root())[Path::new("made/deep/c")], "644 by the user\n");
 }
 
-/// Turns of tools and of commands change the same files; each is undone and redone in its turn.
+/// Turns of tools and of commands change the same files. Each is undone and redone in order.
 #[test]
 fn later_turns_in_a_moved_folder_do_not_block_undo() {
     let project = Project::new();
@@ -526,7 +526,7 @@ fn a_difference_shows_the_contents_of_exchanged_files() {
     assert_eq!(text(1), format!("{since}--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-one\n-two\n+by the user\n{rest}"));
 }
 
-/// Makes folders one in the other, whose path is longer than any that the kernel takes, and a file in the last one.
+/// Creates nested folders whose path is longer than the kernel accepts, and a file in the innermost one.
 fn make_deep(folder: &Path, text: &str) {
     let mut here = open(folder);
     for _ in 0..50 {
@@ -546,7 +546,7 @@ fn write_deep(folder: &OwnedFd, text: &str) {
     rustix::io::write(&file, text.as_bytes()).expect("it can be written");
 }
 
-/// The last of the folders, if they exist.
+/// Opens the innermost of the nested folders, if they exist.
 fn deepest(folder: &Path) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let mut here = rustix::fs::open(folder, flags, Mode::empty()).ok()?;
@@ -586,13 +586,13 @@ fn paths_longer_than_the_kernel_accepts_are_undone() {
         assert_eq!(read_deep(&old).as_deref(), Some("text\n"));
         assert!(project.redo().refused.is_empty());
     }
-    // What the user wrote there stays.
+    // A change of the user in the innermost folder stays.
     write_deep(&deepest(&new).expect("it is there"), "by the user\n");
     assert_eq!(project.undo().refused.len(), 52);
     assert_eq!(read_deep(&new).as_deref(), Some("by the user\n"));
 }
 
-/// The plan itself changes a folder that it has swapped.
+/// The plan has a swap inside of a folder that an earlier swap creates.
 #[test]
 fn a_refused_exchange_that_changed_its_own_folder_is_reverted() {
     let project = Project::new();

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use toolfence_protocol::{Language, text};
 
-/// The length of the pieces that are hashed, so that both share a buffer.
+/// The length of the pieces that are hashed, so that reading and hashing share a buffer.
 const BUFFER: usize = PIECE;
 
 /// One line without its ending.
@@ -21,7 +21,7 @@ pub(crate) struct TextLine {
     pub(crate) cut: bool,
 }
 
-/// The position in a file, between two lines.
+/// A reader of the lines of a file. Between two calls, it is between two lines.
 pub(crate) struct Lines<'s> {
     file: File,
     stop: &'s Stop,
@@ -84,6 +84,7 @@ impl<'s> Lines<'s> {
             let there = memchr_iter(b'\n', self.rest()).count() as u64;
             if there < wanted - skipped {
                 skipped += there;
+                // At the end of the file, a line without a line ending counts, too.
                 open = self.rest().last() != Some(&b'\n');
                 self.at = self.filled;
                 continue;
@@ -193,6 +194,7 @@ impl RawLine {
     fn add(&mut self, piece: &[u8]) {
         let kept = piece.len().min(self.room - self.bytes.len());
         self.bytes.extend_from_slice(&piece[..kept]);
+        // Each character has one byte that is not a continuation byte.
         self.chars += piece.iter().filter(|byte| !matches!(byte, 0x80..=0xBF)).count() as u64;
         self.last = piece.last().copied().unwrap_or(self.last);
     }
@@ -201,10 +203,12 @@ impl RawLine {
         let crlf = self.ended && self.last == b'\r';
         if crlf {
             self.chars -= 1;
+            // In a long line, the CR is not one of the kept bytes.
             if self.bytes.last() == Some(&b'\r') {
                 self.bytes.pop();
             }
         }
+        // The kept bytes of a long line may end within a character, which is not an error of the file.
         let lossy = std::str::from_utf8(&self.bytes).is_err_and(|error| error.error_len().is_some())
             || memchr(0, &self.bytes).is_some();
         let decoded = String::from_utf8_lossy(&self.bytes).replace('\0', "\u{FFFD}");

@@ -147,8 +147,10 @@ pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileTe
     let skipped = lines.skip(range.first - 1).map_err(broken)?;
     refuse_beyond(&range, skipped, &lines, &wanted.path)?;
     let mut taken = TextBuilder::new(wanted);
+    // The limit begins here, so that a late `start_line` is reached in a large file, too.
     lines.limit(budget);
     taken.take(&mut lines, &range).map_err(broken)?;
+    // A large file is not read to its end only to count its lines.
     let rest = if budget.is_some() { lines.count_buffered() } else { lines.count_rest().map_err(broken)? };
     Ok(taken.into_text(name, bytes, &range, &lines, rest))
 }
@@ -193,6 +195,7 @@ fn start<'s>(opened: Opened, stop: &'s Stop, wanted: &ReadFile) -> Result<Lines<
 }
 
 fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> Result<(), ToolFailure> {
+    // The first line may be requested of an empty file, too.
     let wants_something_missing = range.first > 1 && lines.at_end();
     if !wants_something_missing {
         return Ok(());

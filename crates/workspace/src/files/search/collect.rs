@@ -34,7 +34,7 @@ impl Read for Stoppable<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct FileLines {
     pub(crate) lines: Vec<SearchLine>,
-    /// For each match, the number of lines before it and its context.
+    /// For each match, the index in `lines` of its first line, which can be context before it.
     pub(crate) starts: Vec<usize>,
     /// Whether there is a match beyond the limit.
     pub(crate) has_more: bool,
@@ -89,6 +89,7 @@ impl<'a> Collector<'a> {
     }
 
     fn may_report(&mut self) -> bool {
+        // Asking costs system calls, so the rules are asked until they allow the file once.
         self.asked = self.asked || (self.still_allowed)();
         self.asked
     }

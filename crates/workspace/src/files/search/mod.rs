@@ -26,20 +26,20 @@ use std::path::{Path, PathBuf};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::{ErrorCode, Limits, ToolFailure, text};
 
-/// Bytes of the longest line that is searched, which bounds the memory.
+/// The maximum length in bytes of a line that is searched. It bounds the memory.
 const LONGEST_LINE: usize = 8 << 20;
 
 /// A file of fewer bytes fits into the buffer of a new searcher, which is twice as large, because UTF-16 grows by up to
 /// half when it is converted to UTF-8.
 const FITS_BUFFER: i64 = 32 << 10;
 
-/// Bytes of a compiled pattern.
+/// The maximum size of a compiled pattern in bytes.
 const PATTERN_SIZE: usize = 4 << 20;
 
-/// Bytes of a pattern.
+/// The maximum length of a pattern in bytes.
 const LONGEST_PATTERN: usize = 8 << 10;
 
-/// Binary files that are listed in the result.
+/// The maximum number of binary files that the result names.
 const MOST_NAMED: usize = 5;
 
 /// The options of a search.
@@ -113,7 +113,7 @@ pub struct Found {
     pub files: u64,
     /// Files that are not text, which were searched up to the point where that was detected.
     pub binary: u64,
-    /// The display names of the first of them.
+    /// The display names of the first binary files.
     pub binary_names: Vec<String>,
     /// Files that a rule blocks.
     pub blocked: u64,
@@ -252,9 +252,11 @@ impl Search<'_> {
             .and_then(|folder| open_entry(folder, last))
             .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
         let Ok((fd, stat)) = opened else { return Some(FileOutcome::Unreadable) };
+        // The entry may have been replaced since it was listed.
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
+        // If the search for other names is incomplete, the file counts as blocked.
         if Twins::possible(&stat) && !matches!(self.twins.find(&stat), Ok(None)) {
             return Some(FileOutcome::Blocked);
         }
@@ -275,8 +277,8 @@ impl Search<'_> {
     ) -> Option<FileOutcome> {
         let Opened { fd, stat, name } = opened;
         let file = File::from(fd);
-        // A file that was renamed during the walk may now be blocked. This is only checked if there is something to
-        // report.
+        // A file that was renamed during the walk may now be blocked. This costs system calls, so it is only checked if
+        // there is something to report.
         let still_allowed = || {
             let now = self.root.name_of(file.as_fd(), &stat, Some(name.clone()));
             now.is_ok_and(|now| self.root.blocks(&names::text_of(&now)).is_none())
@@ -295,6 +297,7 @@ impl Search<'_> {
             Ok(()) => FileEnd::Text,
             Err(_) if is_over() => return None,
             Err(error) if error.raw_os_error().is_some() => FileEnd::Unreadable,
+            // Without an error of the system, a line has exceeded the heap limit.
             Err(_) => FileEnd::LongLine,
         };
         Some(FileOutcome::Searched { lines, name, end })
@@ -375,6 +378,7 @@ fn matcher_of(wanted: &SearchFiles) -> Result<RegexMatcher, ToolFailure> {
 
 fn not_a_pattern(wanted: &SearchFiles, error: &grep_regex::Error) -> ToolFailure {
     let all = error.to_string();
+    // The last line of the error has the reason; the lines before it repeat the pattern.
     let why = all.lines().next_back().unwrap_or_default().trim_start_matches("error: ").trim_end_matches('.');
     let pattern = shown(&wanted.pattern);
     if wanted.literal {
@@ -432,7 +436,7 @@ mod tests {
         let report = Walk::new(&root, Order::Depth, &stop).threads(Some(1)).visit(&search, |files| {
             visits.push(files.len());
             if files.len() > 1 {
-                // The rest of the folder is visited by its open descriptor.
+                // The walk visits the rest of the folder by its open descriptor.
                 let _ = fs::rename(&inside, home.path().join("out"));
             }
             files.into_iter().try_for_each(|file| found.add(file, usize::MAX))

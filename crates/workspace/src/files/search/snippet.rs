@@ -17,6 +17,7 @@ pub(crate) fn around(line: &[u8], at: usize, shown: usize) -> String {
     let before: Vec<char> = String::from_utf8_lossy(&line[from..at]).chars().collect();
     let after: Vec<char> = String::from_utf8_lossy(&line[at..to]).chars().collect();
     let room_after = shown - before.len().min(shown * 3 / 10);
+    // Each side gets the room that the other one does not need.
     let kept_after = after.len().min(room_after);
     let kept_before = before.len().min(shown - kept_after);
     let cut_before = from > 0 || kept_before < before.len();
