@@ -13,8 +13,8 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const SIZE: (u16, u16) = (40, 100);
 
-/// A fake xclip whose clipboard is a file. It counts reads, and a read blocks while a file `hang` exists next to the
-/// clipboard.
+/// A fake xclip that uses a file as its clipboard and counts reads. While a file `hang` exists next to the clipboard, a
+/// read blocks.
 const XCLIP: &str = r#"#!/bin/sh
 case "$*" in
     *-in*) cat > "$CLIP.new" && mv "$CLIP.new" "$CLIP" ;;

@@ -1,4 +1,4 @@
-//! Tests the command line of `coder` in pipes. No run has a terminal, so no question can be asked.
+//! Tests `coder` with pipes instead of a terminal, so it cannot ask questions.
 
 use serde_json::Value;
 use std::io::Write;
@@ -11,7 +11,8 @@ use toolfence_protocol::{ErrorCode, ToolResult};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Two valid calls, one quoted in a longer fence, one in a block quote, and a call whose file content has a fence.
+/// Two valid calls. One call is quoted in a longer fence and one in a block quote, so neither counts. The content of
+/// one file contains a fence.
 const REPLY: &str = r#"I will look, then write.
 
 ```tool
@@ -253,7 +254,7 @@ fn exec_runs_only_valid_calls() {
     assert_eq!(count_files(folder.path()), 1, "no quoted call ran");
 }
 
-/// The chat template opened the reasoning block: a call inside of it does not run, and the call after it does.
+/// The chat template opened the reasoning block. The call inside it does not run, and the call after it does.
 #[test]
 fn exec_runs_no_call_of_the_reasoning() {
     let call =
@@ -750,7 +751,8 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
 fn every_version_option_prints_the_same() {
     let root = TempDir::new().unwrap();
     let said = |args: &[&str]| coder(root.path(), args, "").out;
-    // With a second option, the command-line parser prints the version.
+    // `--version` alone is answered before the command line is parsed. With a second option, the parser prints the
+    // version.
     let long = said(&["--debug", "--version"]);
     assert_eq!(long, format!("coder {}\n", env!("CARGO_PKG_VERSION")));
     assert_eq!([said(&["--version"]), said(&["-V"])], [long.clone(), long]);

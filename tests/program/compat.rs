@@ -266,7 +266,7 @@ fn an_old_profile_counts() {
     for fact in ["dialect", "reasoning", "grammar", "reasons_beside_grammar", "system"] {
         assert!(stored.get(fact).is_some(), "the profile has no {fact}");
     }
-    // Later versions ignore these.
+    // Old profiles can contain these facts, which later versions ignore.
     for fact in ["message_limit", "manglings"] {
         assert!(stored.as_object_mut().unwrap().remove(fact).is_some(), "the profile has no {fact}");
     }
@@ -278,7 +278,7 @@ fn an_old_profile_counts() {
 /// Keys in `settings.toml` that later versions ignore.
 const REMOVED: [&str; 3] = ["command_retries", "sandbox.git_hooks", "sandbox.git_writable"];
 
-/// If you add a key, also add it to `settings.toml` and `settings.json` with a value that is not its default.
+/// A new key must be added to `settings.toml` and `settings.json` with a value other than its default.
 #[test]
 fn old_settings_are_taken_key_by_key() {
     let place = Project::new();
@@ -298,7 +298,7 @@ fn old_settings_are_taken_key_by_key() {
         let list = value["items"].as_array();
         let taken = list
             .map_or_else(|| value["value"].clone(), |items| items.iter().map(|item| item["value"].clone()).collect());
-        // The key is newer than the file.
+        // The file does not have this newer key.
         let Some(expected) = listed.get(key) else { continue };
         assert_eq!(*expected, taken, "{key}");
         found += 1;
@@ -319,7 +319,7 @@ fn the_files_name_no_machine_and_hold_no_secret() {
         for path in ["/tmp", "/home/", "/root", "/var/", "/Users/", "/private/"] {
             assert!(!text.contains(path), "{path} in {}", file.display());
         }
-        // Names of settings keys look like secrets to the redactor.
+        // Check only transcripts, because the redactor would change names of settings keys that look like secrets.
         if file.extension().is_some_and(|ending| ending == "jsonl") {
             assert_eq!(redactor.text(&text), text, "{}", file.display());
         }

@@ -1,4 +1,4 @@
-//! Tests conversations on a terminal: line editing, and slash commands.
+//! Tests line editing and slash commands in conversations on a terminal.
 
 use crate::terminal::slow_model;
 use serde_json::{Value, json};
@@ -171,8 +171,8 @@ fn a_paste_is_one_message() {
     }
 }
 
-/// A paste that is displayed as a label does not run as a command, whatever its first character is. A path is not a
-/// command either.
+/// A paste that is displayed as a label never runs as a command, even if it begins with `/` or `!`. A path that begins
+/// with `/` is not a command either.
 #[test]
 fn a_hidden_paste_is_no_command() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight."]);
@@ -208,7 +208,7 @@ fn a_hidden_paste_is_no_command() {
         answered(&screen, answer);
     }
     assert!(!place.root.join("ran").exists());
-    // A paste of one line is displayed in full, so it may be a command.
+    // A paste of one line is displayed in full, so it may run as a command.
     screen.paste("!touch ran");
     screen.wait_for_last("> !touch ran");
     screen.press(ENTER);
@@ -216,7 +216,7 @@ fn a_hidden_paste_is_no_command() {
     assert!(place.root.join("ran").exists());
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    // The history of the next conversation has the lines, but no paste that would be a command there.
+    // The next conversation's history has the typed lines, but not the pastes that would run as commands there.
     let screen = place.talk(&[], &[]);
     screen.press(&format!("{UP}{UP}{UP}"));
     screen.wait_for_last("> /usr/lib/x.py:3 fails");
@@ -501,8 +501,8 @@ fn a_line_is_not_lost_with_an_editor_that_fails() {
     });
 }
 
-/// Some terminals draw the parts of a joined emoji next to each other and wrap a line earlier than those that draw one
-/// picture. Neither draws a row twice, at the last row of the terminal or elsewhere.
+/// Some terminals draw the parts of a joined emoji next to each other, so a line wraps earlier there than on terminals
+/// that draw one picture. On both kinds, no row may appear twice.
 #[test]
 fn joined_emoji_leave_no_duplicate_rows() {
     let place = Place::new(&[&"A line.\n\n".repeat(20), "Seen."]);
@@ -513,7 +513,7 @@ fn joined_emoji_leave_no_duplicate_rows() {
     let sign = "x👨\u{200d}👩\u{200d}👧❤\u{fe0f}👍🏽🇧🇷";
     for count in 1..=6 {
         screen.press(sign);
-        // The wait skips half-drawn states, but a duplicate row would remain.
+        // Half-drawn screens disappear while this waits. A duplicate row would stay and fail the test.
         screen.wait("another picture, and no rows left behind", |contents| {
             let line = contents.rsplit("\n> ").next().expect("a split has a last part");
             [line, contents].iter().all(|text| text.matches('x').count() == count)
@@ -569,7 +569,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     screen.press(&format!("/theirs{ENTER}"));
     answered(&screen, "Two.");
     assert_eq!(place.said(), ["Do theirs."; 2]);
-    // A changed text is asked about again, and a command is rejected if its folder is a link.
+    // A change of the text needs new trust, and a command is rejected if its folder is a link.
     place.file(".toolfence/commands/theirs.md", "Do worse.\n");
     said("");
     screen.wait("second no", |contents| {
@@ -599,7 +599,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     assert!(place.said().contains(&"Do worse.".to_owned()));
 }
 
-/// In plan mode nothing changes, whatever the permissions are, and the prompt tells the model about the mode.
+/// In plan mode no permission allows a change, and the prompt describes the mode to the model.
 #[test]
 fn in_plan_mode_no_changes_are_kept() {
     let call =
@@ -723,7 +723,7 @@ fn one_shot_json_matches_the_schema() {
     };
     let streamed = ran(&["--json"]);
     assert_eq!(streamed.status, 0, "{streamed:?}");
-    // Only times differ between runs.
+    // Compare only the start of each line, because the times after it differ between runs.
     let events_of = |out: &str| out.lines().map(|line| line[..line.len().min(24)].to_owned()).collect::<Vec<_>>();
     assert_eq!(events_of(&streamed.out), events_of(&ran(&["--output-format", "stream-json"]).out));
     let lines: Vec<Value> = streamed.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -814,7 +814,7 @@ fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
     assert_eq!(succeeded, [false, true], "{results:?}");
 }
 
-/// A signal in a turn that a command started ends the program, and nothing typed meanwhile runs.
+/// A signal ends the program even during a turn that a slash command started, and input typed meanwhile does not run.
 #[test]
 fn a_signal_in_the_turn_of_a_command_ends_the_program() {
     let place = Place::new(&[

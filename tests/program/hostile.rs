@@ -1,4 +1,4 @@
-//! Tests untrusted texts on a real terminal: the terminal gets only escape sequences that the program itself writes.
+//! Tests on a real terminal that untrusted texts cannot add escape sequences to the output.
 
 use crate::conversation::{ENTER, Place, answered};
 use crate::terminal::{head_of_request, slow_model};
@@ -10,9 +10,9 @@ use toolfence_kit::Screen;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// One sequence of each kind that affects a terminal: colours (with a number that the program never uses), clearing the
-/// screen, the clipboard, a link, a title, a device control string, the same with C1 control characters, a bell,
-/// overwriting, and text direction. There is no slash, so that it can be a file name.
+/// One sequence of each kind that affects a terminal: a colour that the program never uses, clearing the screen, the
+/// clipboard, a link, a title, a device control string, C1 forms of two of them, a bell, a backspace, a carriage
+/// return, and text direction. It has no slash, so that it can be a file name.
 const HOSTILE: &str = "A\u{1b}[38;5;199mB\u{1b}[2JC\u{1b}]52;c;ZXZpbA==\u{7}D\u{1b}]8;;x:evil\u{1b}\\E\u{1b}]0;evil\u{7}F\u{1b}Pevil\u{1b}\\G\u{9b}31mH\u{9d}0;evil\u{9c}I\u{8}J\rK\u{202e}L\u{2066}M\u{2028}N\u{e0041}O";
 
 /// Returns the hostile text with a prefix, as the name of a file, tool or persona.
@@ -345,7 +345,7 @@ fn personas_commands_and_titles_steer_nothing() {
                 && contents.trim_end().lines().last().is_some_and(|row| row == ">" || row.ends_with(']'))
         });
     }
-    // Completion lists.
+    // Open the completion lists.
     for typed in ["/\t", "/persona \t", "@\t", "/odd @b\t"] {
         screen.press(typed);
         thread::sleep(std::time::Duration::from_millis(500));

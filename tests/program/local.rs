@@ -1,5 +1,5 @@
-//! Tests which server `coder` uses and how: discovery of local servers, keys, and request settings. Fake servers answer
-//! as each kind of server does.
+//! Tests the discovery of local servers, API keys, and request settings. Fake servers answer as each kind of real
+//! server does.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -146,7 +146,7 @@ async fn each_kind_of_server_is_recognised_by_its_pages() {
         (Stub::new(pages("vllm", vec![])), Some("vllm"), "m"),
         (Stub::ollama(&["a", "b"], &["b"]), Some("ollama"), "b"),
         (Stub::new(vec![("/v1/models", studio), ("/api/v0/models", states)]), Some("lmstudio"), "n"),
-        // The owner of the models is not informative, but the pages are.
+        // The `owned_by` of these models identifies no server, so the other pages decide.
         (
             Stub::new(pages("me", vec![("/api/tags", json!({"models": []})), ("/api/ps", json!({"models": []}))])),
             Some("ollama"),
@@ -248,7 +248,7 @@ fn among_several_the_loaded_model_counts_and_the_person_can_choose() {
     );
 }
 
-/// If a server is named without a model, `coder` asks it for its models and sends it the key.
+/// If the user names a server but no model, `coder` requests the list of models, with the key.
 #[test]
 fn the_model_of_a_server_that_is_named_is_looked_up() {
     let (place, ollama) = (Place::new(), Stub::ollama(&["nomic-embed-text", "a", "b"], &["b"]));

@@ -172,7 +172,7 @@ fn the_paths_of_the_documents_exist() {
     let docs = docs.map(|entry| format!("docs/{}", entry.expect("a document").file_name().display()));
     documents.extend(docs.filter(|name| name.ends_with(".md")));
     let folders = [".ci/", "benches/", "crates/", "docs/", "examples/", "fuzz/", "personas/", "src/", "tests/"];
-    // Fuzzer runs write these.
+    // These paths exist only after a fuzzer run.
     let made = ["fuzz/artifacts/", "fuzz/corpus/", "fuzz/long.log"];
     let is_path = |word: &str| {
         let is_source = word.ends_with(".rs") && word != ".rs";
@@ -271,7 +271,7 @@ fn the_table_of_features_is_what_cargo_builds() {
     for (entry, _) in entries(&manifest, "[features]") {
         assert!(rows.contains_key(name_of(entry)) || name_of(entry) == "default", "the table lacks {entry}");
     }
-    // A package that any row lists is listed by every row that adds it, so the other rows must not build it.
+    // If a feature does not list a package of another row, cargo must not build that package for it.
     let named: BTreeSet<&String> = rows.values().flat_map(|row| &row.adds).collect();
     let mut wrong = Vec::new();
     for feature in rows.keys() {

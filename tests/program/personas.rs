@@ -102,7 +102,7 @@ fn a_project_cannot_replace_a_known_persona() {
     // A translation is a separate file next to the English one.
     place.write(place.own("personas/tester.pt.md"), &persona("tester", "", "Você testa."));
     assert!(place.told("", &["--persona", "tester", "--lang", "pt"]).0.starts_with("Você testa."));
-    // A link could point anywhere.
+    // A link is not followed, because it could point to any file of the user.
     symlink("/etc/hostname", of_project("link.md")).unwrap();
     let ran = place.coder(&["--persona", "link", "tools"]);
     assert!(ran.status == 2 && ran.err.contains("link"), "{}", ran.err);
@@ -243,7 +243,7 @@ fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
 fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
     let place = Place::new();
     let root = |name: &str| place.root.join(name);
-    // The size limit falls inside of a character.
+    // The size limit splits a character of two bytes, so the cut must be one byte earlier.
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
     let (told, err) = place.told("a", &[]);

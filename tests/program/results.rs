@@ -89,7 +89,7 @@ fn unknown_forms_of_results_are_refused() {
         let ran = place.coder(&["exec", "--results", typed], "");
         assert!(ran.status == 2 && ran.err.contains(wanted), "{}", ran.said());
     }
-    // A project's file cannot set this unless it is trusted.
+    // An untrusted project file cannot change the format of results.
     fs::write(place.root.join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
     let ran = place.coder(&["exec"], "");
     assert!(ran.status == 2 && ran.err.contains("counts only in a project's file that you trust"), "{}", ran.said());

@@ -57,7 +57,7 @@ impl Schema {
         self.schemas.validate(value, self.closed).is_ok()
     }
 
-    /// Asserts that a value matches the closed schema, that it no longer does if any field is renamed, and that the
+    /// Asserts that a value matches the closed schema, that a copy with any field renamed does not, and that the
     /// published schema allows an additional field.
     #[track_caller]
     fn check(&self, value: &Value) {

@@ -13,8 +13,8 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs a shell line on a terminal, where `$CODER` is the program, and returns the output. `early` is typed at once,
-/// and each of `answers` after a question appears.
+/// Runs a shell line on a terminal, with the program in `$CODER`, and returns the output. It types `early` at once and
+/// each of `answers` after a question appears.
 fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
     typed(root, line, "Run it? [y/N", early, answers)
 }
@@ -22,7 +22,7 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
 /// Switches private copies off, so that commands that may write need approval before they run.
 const FALLBACK: &str = "TOOLFENCE_NO_OVERLAY=1";
 
-/// Runs a shell line and types `answers` when this question appears.
+/// Runs a shell line and types each of `answers` after the text `question` appears.
 fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
     typed(root, line, question, "", answers)
 }
@@ -135,7 +135,8 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
 }
 
-/// A `y` does not approve rows that were not displayed. If the user does not look at a change, the result shows it.
+/// The first `y` to a question with folded rows only asks the user to look at them. A second `y` approves without a
+/// look, and then the result shows the change.
 #[test]
 fn a_yes_to_folded_rows_asks_for_a_look() {
     let write = |name: &str, lines: usize| {
@@ -292,7 +293,7 @@ fn a_question_in_portuguese_takes_answers_in_portuguese() {
     assert!(!folder.path().join("ran").exists(), "s is no yes in English: {shown}");
 }
 
-/// An answer in several words is a no with that reason. An unknown single word repeats the question.
+/// An answer of several words is a denial with that text as its reason. An unknown single word repeats the question.
 #[test]
 fn any_other_sentence_is_a_no_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
@@ -337,7 +338,8 @@ fn several_calls_of_a_reply_are_one_question() {
     assert_eq!((made(&folder), shown.matches("Run it? [").count()), (vec!["a", "b"], 3), "{shown}");
 }
 
-/// Only the displayed effect is approved: if the effect of a call has changed since, the question is repeated.
+/// An approval covers only the displayed effect. If the effect of a call has changed since then, the question is asked
+/// again.
 #[test]
 fn a_call_that_another_one_changed_is_asked_about_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -431,7 +433,7 @@ fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
     while child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
         thread::sleep(Duration::from_millis(20));
     }
-    // The process has exited or hangs.
+    // The process may have exited already, or it hangs.
     let _ = child.kill();
     child.wait().unwrap();
     reader.join().unwrap();
@@ -488,8 +490,8 @@ pub(crate) fn head_of_request(stream: &TcpStream) -> String {
     head
 }
 
-/// Starts a server whose replies come in pieces, each with a delay in milliseconds. A reply that begins with `HTTP/1.1`
-/// is sent as the whole response. Returns the server's address.
+/// Starts a server that sends each reply in pieces, with a delay in milliseconds before each piece. A reply that begins
+/// with `HTTP/1.1` is the whole response. Returns the server's address.
 pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

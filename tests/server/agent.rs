@@ -21,7 +21,8 @@ struct Count {
     dropped: AtomicUsize,
 }
 
-/// A tool that reports progress, waits, and returns its word. The word `die` makes it fail with a host error.
+/// A tool that reports progress, waits, and returns its argument `word`. The word `die` makes it fail with a host
+/// error.
 struct Waiter {
     spec: ToolSpec,
     count: Arc<Count>,
@@ -252,8 +253,8 @@ async fn dropping_the_turn_stops_the_tool() {
     assert!(it.agent.session().history()[2].content.contains("still there?"));
 }
 
-/// Replies that arrive one at a time form one turn: a repeated call with the same result is noticed, although each
-/// reply is a separate round.
+/// Replies that the host passes one at a time form one turn, so a call that repeats with the same result is detected
+/// across them.
 #[tokio::test]
 async fn rounds_of_one_turn_share_what_the_session_counts() {
     let same = block("look", "same", 0);

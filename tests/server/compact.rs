@@ -19,7 +19,7 @@ use toolfence_session::{Answer, Compacted, Session, SessionOptions, StopReason};
 use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 
-/// Returns the status and the body with which a server refuses this number of tokens for this window.
+/// A function of a request's tokens and the window. It returns the status and the body of the server's refusal.
 type Refuses = fn(usize, usize) -> (&'static str, String);
 
 fn llama(tokens: usize, window: usize) -> (&'static str, String) {
@@ -67,7 +67,7 @@ const SHAPES: [(&str, Refuses); 6] = [
     ("an old llama.cpp", old_llama),
 ];
 
-/// The requests of a server: the tokens of each, and whether it was refused.
+/// The number of tokens of each request, and whether the server refused it.
 type Log = Arc<Mutex<Vec<(usize, bool)>>>;
 
 /// Counts tokens like the server: four bytes each.
@@ -227,7 +227,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
 
 const TASK: &str = "Port every part in old/ to a module in src/. Do not push.";
 
-/// Runs the task on a server with this window. `known`: the agent knows the window.
+/// Runs the task on a server with this window. With `known`, the agent knows the window from the start.
 async fn run(
     window: usize,
     known: bool,
@@ -273,7 +273,7 @@ async fn fifty_replies_in_a_small_window_end_with_the_same_tree() {
     }
 }
 
-/// Returns an agent that does not know the window, with a server that has this window and number of replies.
+/// Returns an agent that does not know its server's window. The server has this window and this number of replies.
 async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, Log, TempDir) {
     let folder = project();
     let mut said = fifty();

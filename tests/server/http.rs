@@ -358,7 +358,7 @@ fn messages_of(request: &str) -> serde_json::Value {
     body["messages"].clone()
 }
 
-/// A server whose template refuses system messages does so once; after that, they are sent as user messages.
+/// If the server's template refuses system messages, they are sent as user messages from then on.
 #[tokio::test]
 async fn a_server_without_a_system_role_gets_user_messages() {
     let answer = || vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];

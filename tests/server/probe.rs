@@ -1,4 +1,4 @@
-//! The probe of backends: every answer to each of the five questions, and backends that misbehave.
+//! Tests the probe of backends: every answer to its five questions, and backends that misbehave.
 
 use serde_json::{Map, Value, json};
 use std::io::{Read, Write};
@@ -35,19 +35,19 @@ enum System {
 struct Stub {
     bridge: Bridge,
     system: System,
-    /// The grammar that the server obeys.
+    /// The form of grammar that the server obeys.
     obeys: Option<Form>,
-    /// Whether it refuses every grammar but the small one.
+    /// Whether the server refuses every grammar except the small one.
     refuses_tools: bool,
-    /// Further members of the request.
+    /// Additional members of the request.
     members: Option<Map<String, Value>>,
     thinks: &'static str,
-    /// Reasoning in a separate field, and whether also under a grammar.
+    /// The reasoning text in a separate field, and whether the server sends it under a grammar too.
     field: Option<(&'static str, bool)>,
     call: &'static str,
     native: bool,
     pieces: usize,
-    /// The requests so far.
+    /// The number of requests so far.
     asked: Arc<Mutex<usize>>,
 }
 
@@ -214,7 +214,7 @@ async fn the_form_of_a_call_shows_whether_the_model_follows_the_protocol() {
     let refusal = "I have no tools.";
     let answer = protocol(Stub { call: refusal, ..Stub::clean() }).await;
     assert!(matches!(&answer, ProtocolAnswer::NoCall { reply } if reply == refusal), "{answer:?}");
-    // A single call in a dialect is a slip.
+    // One call in a dialect is a slip, so the model still follows the protocol.
     let slip = Stub {
         bridge: Arc::new(|reply, number| if number == 2 { HERMES.to_owned() } else { reply.to_owned() }),
         ..Stub::clean()
@@ -237,7 +237,7 @@ async fn replies_show_how_the_model_marks_reasoning() {
     }
     let field = Stub { field: Some(("Hm.", true)), ..Stub::clean() };
     assert_eq!(answers_of(&field).await.reasoning, ReasoningAnswer::Field);
-    // One reply with a closing tag alone is enough.
+    // One reply with a closing tag but no opening tag is enough.
     let once = Stub {
         bridge: Arc::new(
             |reply, number| if number == 2 { format!("Hm.\n</think>\n{reply}") } else { reply.to_owned() },
@@ -279,7 +279,7 @@ async fn a_slip_of_the_model_is_not_a_change_of_the_text() {
         assert_eq!(answers.text, TextAnswer::NotRepeated, "{name}");
         assert_eq!(answers.findings()[3].verdict, Verdict::Unknown);
     }
-    // The third request is the first one for the text.
+    // The third request is the first request of the question about text. If only this one is wrong, the model slipped.
     let once = Stub {
         bridge: Arc::new(|reply, number| if number == 3 { reply.replace('\t', " ") } else { reply.to_owned() }),
         ..Stub::clean()
@@ -465,7 +465,7 @@ async fn a_server_that_closes_or_refuses_has_no_answers() {
     }
 }
 
-/// A backend that plays a recording and records whether each request had a grammar.
+/// A backend that replays a recording and records whether each request had a grammar.
 #[derive(Clone)]
 struct Recorded {
     replies: Arc<Replay>,
@@ -507,7 +507,7 @@ async fn the_rest_of_a_call_is_held_to_no_grammar() {
     assert_eq!((stopped, seen.lock().unwrap().clone()), (StopReason::Answered, vec![true, false, true]));
 }
 
-/// The program against a server of this process: the answers count in later runs.
+/// Runs the program with a server in this process, and checks that later runs use the answers.
 mod program {
     use super::*;
     use toolfence_kit::{Project, Ran};

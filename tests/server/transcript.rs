@@ -17,7 +17,7 @@ use toolfence_policy::{AskMode, NoFacts, Pending};
 use toolfence_protocol::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
 use toolfence_session::{Answer, Session, SessionOptions};
 
-/// A tool that returns its word. The word `fail` makes it fail with a host error.
+/// A tool that returns its argument `word`. The word `fail` makes it fail with a host error.
 struct Say(ToolSpec);
 
 impl Tool for Say {
@@ -405,7 +405,7 @@ async fn a_fork_has_the_messages_up_to_one() {
     assert!(error.to_string().contains("1 to 4"), "{error}");
 }
 
-/// A store finds sessions by prefixes of their names, newest first, without reading whole files.
+/// A store finds sessions by a prefix of the name and lists the newest first, without reading whole files.
 #[tokio::test]
 async fn sessions_are_found() {
     let state = tempfile::tempdir().unwrap();

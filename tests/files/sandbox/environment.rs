@@ -1,4 +1,4 @@
-//! The environment of a command is the one in the table, in every backend that this machine has.
+//! Tests that the environment of a command is the one in the table, in every backend that this machine has.
 
 use super::{Place, container};
 use serde_json::json;

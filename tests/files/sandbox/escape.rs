@@ -1,4 +1,4 @@
-//! Attempts to escape with ordinary commands.
+//! Tests attempts to escape from the sandbox with ordinary commands.
 
 use super::Place;
 use rustix::fd::AsFd;
@@ -154,7 +154,8 @@ fn pass_file(listener: UnixListener, file: &fs::File) {
     });
 }
 
-/// A process outside offers an open file at three addresses, and no command can connect to it.
+/// A process outside the sandbox offers an open file at three socket addresses, and no command can connect to any of
+/// them.
 #[test]
 fn no_open_file_is_passed_in() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Commands without private copies: the project is read-only for them, except for build folders, unless the call asks
-//! to write.
+//! Tests commands without private copies. The project is read-only for them except for build folders, unless the call
+//! asks to write.
 
 use super::{Place, bash, has_sandbox, runner};
 use serde_json::json;
@@ -82,7 +82,8 @@ fn only_a_failed_command_is_explained_by_the_read_only_project() {
     }
 }
 
-/// `cp -al`, `rsync --link-dest` and some bundlers create such links, and a write to one name changes the other.
+/// `cp -al`, `rsync --link-dest` and some bundlers create hard links, and a write through one name changes the other
+/// file too.
 #[test]
 fn a_build_folder_with_a_hard_link_to_another_place_is_read_only() {
     let place = Place::of_cargo();
@@ -91,7 +92,7 @@ fn a_build_folder_with_a_hard_link_to_another_place_is_read_only() {
     let Some(runner) = place.read_only() else { return };
     assert!(!writes(&runner, "echo pwn > target/debug/l"));
     assert_eq!(fs::read_to_string(place.root.join("src/lib.rs")).unwrap(), "one\n");
-    // Two names in the folder are usual: cargo links the files that it builds.
+    // Two names within the folder are allowed, because cargo links the files that it builds.
     fs::remove_file(place.root.join("target/debug/l")).unwrap();
     place.file("target/app", "app\n");
     fs::hard_link(place.root.join("target/app"), place.root.join("target/debug/app")).unwrap();

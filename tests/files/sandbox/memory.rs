@@ -24,9 +24,9 @@ fn is_ended_for_memory(result: &ToolResult) -> bool {
 fn excessive_memory_use_is_ended_and_reported() {
     let place = Place::new();
     for settings in all() {
-        // Bash allocates a string; then a child that has left its group does; then many processes allocate a little.
-        // The last command is a builtin, because a subshell would otherwise become its last command and release the
-        // string.
+        // First bash allocates a string, then a child outside its process group does, then many processes allocate a
+        // little each. The last command is the builtin `:`, because a subshell would replace itself with an external
+        // command and release the string.
         for command in [
             "echo begun; printf -v x '%*s' 150000000 ''; sleep 72401; echo ${#x}",
             "echo begun; (set -m; (printf -v x '%*s' 150000000 ''; sleep 72401; :) &) ; sleep 72401",
@@ -60,13 +60,13 @@ fn private_folders_have_a_size() {
     }
 }
 
-/// The kernel kills a command before it kills the host.
+/// When memory runs out, the kernel kills a command before the host.
 #[test]
 fn a_command_is_the_first_to_go() {
     let place = Place::new();
     for settings in all() {
         let result = place.run_regardless(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));
-        // Landlock makes little of /proc readable.
+        // With Landlock, the command may not be able to read this file of /proc.
         if !result.output.contains("Permission denied") {
             assert_eq!(result.output, "1000\n", "{settings:?}");
         }

@@ -59,7 +59,7 @@ fn files_in_home_and_tmp_last_as_long_as_the_session() {
     assert!(!Path::new("/tmp/72301").exists(), "nothing of it is on the host");
 }
 
-/// The project is below `/tmp`, which the session shares.
+/// The project is below `/tmp`, which the commands of the session share, but none of them can move it.
 #[test]
 fn the_project_stays_where_it_is_in_a_shared_folder() {
     let place = Place::new();
@@ -76,7 +76,7 @@ fn the_project_stays_where_it_is_in_a_shared_folder() {
     assert!(!place.root.parent().expect("it is in a folder").join("72304").exists());
 }
 
-/// Plants files in the shared folders. None of them changes what the next command sees of the machine, and the setup of
+/// Plants files in the shared folders. They do not change what the next command sees of the machine, and the setup of
 /// the next sandbox does not open, follow or list them.
 #[test]
 fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
@@ -117,7 +117,7 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
     assert!(!session.run("chmod 700 ~; ls ~").contains("denied"), "it is theirs");
 }
 
-/// The home is that of a copy of this program, with toolchains, their credentials and a cache, below a shared `/tmp`.
+/// Runs a copy of this program whose home is below a shared `/tmp` and has toolchains, their credentials and a cache.
 #[test]
 fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
     const HOME: &str = "TOOLFENCE_TEST_SESSION_HOME";
@@ -165,7 +165,7 @@ fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
         assert!(name == "." || said.matches("Device or resource busy").count() == 2, "{name}: {said}");
         assert_eq!(session.run(look), before, "{name}");
     }
-    // Files of the toolchains are hidden at their paths and cannot be moved elsewhere.
+    // Blocked files of the toolchains are hidden at their paths, so a move to another path must fail.
     for command in ["mv .cargo/deep .cargo/moved", "mv .cargo/deep/er .cargo/er", "rm -rf .cargo/deep"] {
         let said = session.run(&format!("cd ~; {command}; find . -name .env -exec cat {{}} +; true"));
         let is_refused = ["Device or resource busy", "Permission denied"].iter().any(|why| said.contains(why));
@@ -328,7 +328,7 @@ fn nothing_of_a_session_is_left_when_it_is_dropped() {
     }));
 }
 
-/// This test program runs itself as the host and kills it.
+/// This test starts a copy of its own program as the host and kills it.
 #[test]
 fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     const HOST: &str = "TOOLFENCE_TEST_SESSION_HOST";
@@ -367,7 +367,7 @@ fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     assert!(within_seconds(&|| holders(&network).is_empty() && running("sleep 72307") == 0));
 }
 
-/// A helper that gets no plan reports that and ends.
+/// A helper that gets no plan exits with status 125.
 #[test]
 fn a_helper_that_begins_no_session_ends() {
     let mut helper = Command::new(HELPER)

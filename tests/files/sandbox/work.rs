@@ -1,4 +1,4 @@
-//! Ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
+//! Tests ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
 
 use super::{Place, has_sandbox};
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ fn toolchains_work() {
     assert!(!std::path::Path::new(&home).join(".cargo/x").exists(), "what was written stayed inside");
 }
 
-/// Uses a home with toolchains, credentials and other files.
+/// In a home with toolchains, credentials and other files, a command sees only the files that the toolchains need.
 #[test]
 fn only_toolchain_files_of_the_home_are_visible() {
     let place = Place::new();
@@ -210,7 +210,7 @@ fn only_toolchain_files_of_the_home_are_visible() {
     assert!(!said.contains("SECRETVALUE") && refused == 2, "{said}");
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
-    // Known paths outside the project, and everything of packages.
+    // Commands see known paths of toolchains, and everything in package folders.
     let there = [
         "go/bin/gopls",
         "of a package",

@@ -1,4 +1,4 @@
-//! The exact results for the model of calls through policy and toolbox.
+//! Tests the exact results that the model gets for calls through the policy and the toolbox.
 
 use super::{Place, picture};
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ fn bash_ends_what_it_left_running() {
     let place = Place::new();
     let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
     assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
-    // The supervisor also ends a process that leaves the process group.
+    // The supervisor also ends a process that has left the process group.
     let left = output(&place, "bash", json!({"command": "setsid sleep 71012 & echo on"}));
     assert!(left.starts_with("on\n") && !left.contains("may still be running"), "{left}");
 }

@@ -1,4 +1,4 @@
-//! Changes that would introduce errors: which are made, which are refused, and the results for the model.
+//! Tests changes that would introduce errors: which are made, which are refused, and the results for the model.
 
 use super::answers::{run, tools_on};
 use super::{Place, picture};

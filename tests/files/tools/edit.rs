@@ -1,4 +1,4 @@
-//! Changes of parts of real files: what is kept, what is refused, and the results for the model.
+//! Tests edits of real files: which properties stay, which edits are refused, and the results for the model.
 
 use super::answers::{complete_tools_on, failure, run, tools_on};
 use super::{Place, picture};

@@ -1,5 +1,5 @@
-//! Projects that try to have their own programs run, or their secrets read, by read-only commands. The permitted
-//! commands run for real, and neither may happen.
+//! Tests projects that try to make read-only commands run a program of the project or reveal a secret. The commands
+//! that need no approval run for real, and none may do either.
 
 use super::Place;
 use serde_json::json;
@@ -131,8 +131,8 @@ fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
     assert!(mark.exists(), "{what} is harmless anyway: this proves nothing");
 }
 
-/// Makes an unchanged file look changed, because only then git writes the index and runs a hook. Git compares whole
-/// seconds: otherwise the result depends on whether one has passed since the last write of the index.
+/// Makes an unchanged file look changed, because only then git writes the index and runs a hook. The new time is far in
+/// the past, because git compares whole seconds and the last write of the index may be in the current one.
 fn look_changed(place: &Place) {
     let top = std::fs::File::options().write(true).open(place.at("top.txt")).expect("it is there");
     top.set_modified(std::time::UNIX_EPOCH).expect("it is ours");

@@ -1,4 +1,4 @@
-//! Patches on real files: all or none, and the results for the model.
+//! Tests patches on real files: a patch changes all of its files or none. Also tests the results for the model.
 
 use super::answers::{failure, run, tools_on};
 use super::{Place, picture};
@@ -77,7 +77,7 @@ Created new/file.txt
     assert!(diff.contains("--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"), "{diff}");
 }
 
-/// The root has two spellings if a link leads to it, but a file has only one name in the plan.
+/// If a link leads to the root, the root has two spellings. In the plan, a file has one name with either of them.
 #[test]
 fn absolute_names_below_the_root_are_relative_ones() {
     let place = place();
@@ -320,8 +320,8 @@ fn changed(before: &Picture, after: &Picture) -> BTreeSet<String> {
     changed
 }
 
-/// The workspace has no rules here, so only the policy enforces them: it denies exactly the patches that would change a
-/// denied name, whatever the spelling of the patch's folder.
+/// The workspace has no rules here, so only the policy can enforce them. It denies exactly the patches that would
+/// change a denied name, whatever the spelling of the patch's folder.
 #[test]
 fn the_policy_judges_the_names_that_a_patch_in_a_folder_changes() {
     const FOLDERS: [&str; 9] = ["", "src", "src/deep", "a", "src/b", "link", "deep", "src/link", "new"];

@@ -1,4 +1,4 @@
-//! One list of paths, and the answer of each operation to it.
+//! Tests the result of each operation for one list of refused paths.
 
 use super::{Place, picture};
 use toolfence_policy::{Facts, PathFact};
@@ -6,7 +6,7 @@ use toolfence_protocol::ErrorCode::{self, *};
 use toolfence_workspace::Workspace;
 use toolfence_workspace::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 
-/// The error codes of refused paths, for reading them as files and for listing or searching them as folders.
+/// Refused paths, each with its error code for reading it as a file and for listing or searching it as a folder.
 const REFUSED: &[(&str, ErrorCode)] = &[
     ("", InvalidArgument),
     ("a\0b", InvalidArgument),
@@ -40,7 +40,7 @@ const REFUSED: &[(&str, ErrorCode)] = &[
     ("plain.txt/", NotFound),
 ];
 
-/// The message about a link that leads out of the project names the link and the path inside.
+/// If a path leads out of the project through a link, the message names the link and suggests the path inside.
 #[test]
 fn a_link_that_leads_out_is_named() {
     use toolfence_policy::{Policy, Verdict};
@@ -53,7 +53,7 @@ fn a_link_that_leads_out_is_named() {
     for (target, link) in [("..", "out"), ("../out", "src/second"), ("/etc", "far"), ("src/deep", "in")] {
         std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
     }
-    // These links lead out themselves, one of them with the name of a file inside.
+    // The last component of these paths is the link. One link has the name of a file in the project.
     std::os::unix::fs::symlink("../private.txt", root.join("private.txt")).expect("a link can be made");
     std::os::unix::fs::symlink("../private.txt", root.join("alone.txt")).expect("a link can be made");
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
@@ -97,7 +97,7 @@ fn refused_paths_are_refused_by_every_way() {
     let before = (picture(&place.root), picture(&place.beside));
     let mut wrong = Vec::new();
     for (path, code) in REFUSED {
-        // A path to a home is refused as text, before the file system is accessed.
+        // The workspace refuses every path that begins with `~` with this code.
         let code = if path.starts_with('~') { PermissionDenied } else { *code };
         for (way, got) in ways(&workspace, path) {
             if got != Err(code) {
@@ -182,7 +182,7 @@ fn no_answer_holds_what_is_outside_or_blocked() {
     }
 }
 
-/// The project has no hard link that would expose the secret in another way.
+/// The secrets are reachable only through symbolic links here, not through hard links.
 #[test]
 fn a_link_to_a_secret_is_refused_by_its_real_name() {
     let place = Place::new();
@@ -227,7 +227,7 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
     place.file("hello.txt", "hello\n");
     let link = place.beside.join("link");
     std::os::unix::fs::symlink(&place.root, &link).expect("a link can be made");
-    // The path goes from the current folder to the root and down again.
+    // The relative path goes from the current folder up to `/` and down again.
     let here = std::env::current_dir().expect("it is there");
     let top: std::path::PathBuf = here.components().skip(1).map(|_| "..").collect();
     let given = std::path::Path::new(".").join(top).join(link.strip_prefix("/").expect("it is absolute"));
@@ -254,7 +254,7 @@ fn a_root_that_is_gone_is_not_an_empty_one() {
         "a renamed root is still one"
     );
     std::fs::remove_dir_all(&moved).expect("it can be removed");
-    // A new folder with the old name is not the one that was opened.
+    // A new folder with the old path is not the folder that the workspace opened.
     std::fs::create_dir(&place.root).expect("it can be made");
     for path in [".", "a", "a/b.txt", "*.txt"] {
         for (way, got) in ways(&workspace, path) {

@@ -1,4 +1,4 @@
-//! A link that changes between two accesses never leads out of the project.
+//! Tests that a link that changes between two accesses never leads out of the project.
 
 use super::Place;
 use std::fs;
@@ -87,7 +87,7 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
         });
-        // Once a write succeeds, the other thread continues to write to a file that has no name any more.
+        // Once a write succeeds, the path has a new file, and the other thread continues to write to the old one.
         let answers = (0..20).map(|turn| {
             let answer = workspace.changes().write("shared.txt", &format!("{turn}\n"));
             answer.map(drop).map_err(|failure| failure.code)

@@ -1,4 +1,4 @@
-//! Listing and searching: order, limits, and skipped files.
+//! Tests listing and searching: order, limits, and skipped files.
 
 use super::Place;
 use toolfence_protocol::ErrorCode::{Cancelled, InvalidArgument};

@@ -1,4 +1,5 @@
-//! Whole files are written completely or not at all, and some properties of the old file are kept.
+//! Tests writing whole files: a write succeeds completely or changes nothing, and keeps some properties of the old
+//! file.
 
 use super::{Place, picture};
 use std::fs;
@@ -88,7 +89,8 @@ fn binary_content_may_be_replaced_without_a_diff() {
     assert!(written.changed && written.diff.is_none());
 }
 
-/// White space at an end of a name is a mistake: no such file is created, but an existing one is a file like any other.
+/// White space at the start or end of a name is a mistake, so no such file is created. An existing file with such a
+/// name can be read and written.
 #[test]
 fn white_space_at_an_end_makes_no_file() {
     let place = Place::new();

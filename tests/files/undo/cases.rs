@@ -1,4 +1,4 @@
-//! Single turns, and the limits of the history.
+//! Tests the undo of single turns, and the limits of the history.
 
 use super::{Place, opened};
 use std::fs;

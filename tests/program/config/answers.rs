@@ -1,4 +1,4 @@
-//! Tests which rule the answer "always" stores, and that the rule allows nothing else.
+//! Tests the rules that the answer "always" stores, and that they allow no other call.
 
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -89,7 +89,7 @@ fn yes_does_not_let_a_command_leave_the_sandbox_unless_the_users_own_settings_do
         let explained: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(explained["effective"], if is_granted { "run" } else { "deny" });
 
-        // With the other modes a user is asked, but this run has no terminal.
+        // In the other modes the program would ask, which it cannot do without a terminal.
         for mode in ["sandboxed", "risky", "always"] {
             let ran = place.run(&["exec", "--ask", mode], &outside);
             assert!(ran.status != 0 && !ran.out.contains("it ran"), "{mode}: {}", ran.said());
@@ -280,7 +280,7 @@ fn mistakes_are_reported_in_the_language_of_the_user() {
         let ran = Place::new().own(text).run(&["config", "show", "--lang", "pt"], "");
         assert!(ran.status == 2 && ran.err.contains(told), "{told}: {}", ran.err);
     }
-    // The `lang` of the user's file also applies to errors in the project's file.
+    // The user's `lang` also applies to errors in the project's file.
     let place = Place::new().own("lang = \"pt\"\nask = \"always\"\n").project("model = \"x\"\n");
     let ran = place.run(&["tools"], "");
     let told = "model define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
@@ -348,7 +348,7 @@ fn custom_checkers_run() {
         ("a.lua", "a = 1\n", "a = 1\nWRONG\n", "read by bash, at line 2: it is WRONG."),
         ("docs/a.txt", "a\n", "a\nb\nWRONG\n", "read by bash, at line 3: it is WRONG."),
         ("-P/docs/a.txt", "a\n", "WRONG\n", "read by bash, at line 1: it is WRONG."),
-        // The built-in checkers follow one that is not installed.
+        // If a configured checker is not installed, the built-in one checks instead.
         ("a.py", "def f(): pass\n", "def f(:\n", ", at line 1, column "),
     ] {
         let write = |content: &str| {

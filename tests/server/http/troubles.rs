@@ -20,7 +20,7 @@ async fn failure(options: HttpOptions) -> String {
     ask(options, &mut Seen::default()).await.unwrap_err().to_string()
 }
 
-/// Starts an HTTPS server that answers every request with a word. `asks`: it requires a client certificate.
+/// Starts an HTTPS server that answers every request with a word. With `asks`, it requires a client certificate.
 pub(crate) fn https(asks: bool) -> String {
     let provider = Arc::new(rustls_graviola::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();

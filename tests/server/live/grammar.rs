@@ -1,5 +1,5 @@
-//! Constrained decoding with a real server: llama.cpp with random weights under our grammar writes only calls that
-//! parse strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` sets a larger number of replies than the default.
+//! Tests constrained decoding with a real llama.cpp server. Even with random weights, it writes only calls that parse
+//! strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` sets a larger number of replies than the default.
 
 use super::{Seen, Server, ask, options};
 use serde_json::{Value, json};

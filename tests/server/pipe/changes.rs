@@ -214,7 +214,7 @@ fn a_turn_that_is_cancelled_at_the_question_keeps_nothing_and_the_pipe_serves_th
     });
 }
 
-/// A command whose question is longer than the stream buffers, so that the pipe cannot write all of it.
+/// A command whose question does not fit into the stream buffers, so that the pipe cannot write all of it at once.
 const LONG: &str = "seq 1 30000 > new.txt";
 
 #[test]

@@ -60,7 +60,7 @@ fn the_pipe_reads_nothing_while_its_output_is_unread() {
             said += 1;
             assert!(said < 1000, "all of it is kept somewhere");
         }
-        // A line that was not written completely is lost with its future; complete lines are answered.
+        // A future that is dropped in the middle of a write loses its line. The pipe answers the complete lines.
         let mut heard = 0;
         while heard + 10_000 < said * 10_000 {
             let line = client.hear().await;

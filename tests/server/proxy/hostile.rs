@@ -193,7 +193,7 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
             }
             before = now;
         }
-        // Only the socket buffers fill; no queue grows.
+        // The upstream can send only as much as the socket buffers hold, because the proxy queues nothing.
         assert!(before < 24 << 20 && stage.seen.lock().unwrap().sent == before, "{before} bytes");
     }
 }
@@ -233,8 +233,8 @@ async fn requests_without_access_are_refused() {
     );
 }
 
-/// Every path that reaches the upstream is `/models` or one model, however often it is decoded, because the request
-/// carries the key.
+/// Because the upstream's request carries the key, its path must be `/models` or one model, however often it is
+/// decoded.
 #[tokio::test]
 async fn no_path_leads_out_of_models() {
     let decoded = |path: &str| {

@@ -1,4 +1,4 @@
-//! Requests of the client, and the resulting requests to the upstream.
+//! Tests which request the upstream gets for a request of the client.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -169,8 +169,8 @@ const TEXTS: &[&str] = &[
     "{\"name\": 1}\n",
 ];
 
-/// Property of the history: a past call, as the model sees it, parses to the same call, and long texts have the form
-/// that the instructions teach.
+/// A past call in the history, as the model sees it, parses to the same call, and its long texts have the form that the
+/// instructions teach.
 #[tokio::test]
 async fn any_call_of_the_history_is_read_as_the_same() {
     let mut random = Random::new(9);
@@ -238,7 +238,7 @@ async fn long_texts_are_shown_below_the_object() {
     let wanted = "```tool\n{\"id\": \"1\", \"name\": \"write\", \"args\": {\"path\":\"a.md\",\"content\":\"<<END\"}}\n\
                   # One\n\"two\"\nEOF\nEND\n```\n";
     assert_eq!(block, wanted);
-    // If no tool takes a long text, the instructions and the history have no body.
+    // If no tool takes a long text, neither the instructions nor the history use bodies.
     let (received, block) = shown(json!([tools()[0]])).await;
     assert!(!received.contains("<<EOF") && !block.contains("<<") && block.contains("# One\\n"), "{received}\n{block}");
 }
@@ -335,7 +335,7 @@ async fn a_nested_model_is_described_checked_and_fitted() {
     let call = |args: &Value| format!("```tool\n{}\n```\n", json!({"name": "book", "args": args}));
     let leg = json!({"origin": "LIS", "date": "2024-05-17"});
     for streamed in [false, true] {
-        // A string for a number and a single element for a list need no second request.
+        // A string is fitted to a number, and a single element to a list, without a second request.
         let said = call(&json!({"legs": leg, "count": "3", "reason": "as asked"}));
         let script = if streamed { reply(&said, 3, "stop") } else { whole(&said, "stop") };
         let stage = Stage::new(vec![script]).await;
@@ -432,7 +432,7 @@ async fn a_long_text_is_taught_without_escapes() {
     assert!(!got["messages"][0]["content"].as_str().unwrap().contains("<<EOF"));
 }
 
-/// Strict function schemas require every argument, and allow null for optional ones.
+/// Strict function schemas require every argument and allow null for optional ones, so null must be passed on.
 #[tokio::test]
 async fn null_is_a_value_where_the_schema_has_it() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"], "additionalProperties": false});
@@ -443,7 +443,7 @@ async fn null_is_a_value_where_the_schema_has_it() {
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"a\":null}");
 }
 
-/// A store that knows that the upstream obeys a grammar and that its template opens no reasoning.
+/// A profile store whose models obey a grammar and whose templates open no reasoning.
 struct Obeys(Form);
 
 impl Profiles for Obeys {
@@ -498,7 +498,7 @@ async fn an_upstream_that_refuses_the_grammar_is_asked_without_it() {
     assert_eq!(sent, [true, false, false]);
 }
 
-/// Strict templates accept one system message, at the beginning, and then user and assistant in turn.
+/// Strict chat templates accept one system message at the beginning, and then user and assistant messages in turn.
 #[tokio::test]
 async fn messages_come_out_as_strict_templates_need_them() {
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});

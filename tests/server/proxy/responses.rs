@@ -3,7 +3,7 @@
 use super::support::*;
 use serde_json::{Value, json};
 
-/// An answer that a client has collected from a stream or from a whole answer.
+/// An answer that a client has collected, streamed or not.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Collected {
     pub(super) items: Vec<Value>,
@@ -171,8 +171,8 @@ async fn a_custom_tool_takes_a_verbatim_body() {
     assert!(shown.contains(&format!("\n{patch}EOF\n")), "{shown}");
 }
 
-/// A client without streaming sends the received items with its next request, messages without a type, and content in
-/// both forms.
+/// Without streaming, a client sends the received items back in its next request. It may omit the type of messages and
+/// use either form of content.
 #[tokio::test]
 async fn a_client_without_streaming_gets_whole_answers() {
     let tools = json!([{"type": "function", "name": "look", "strict": true, "description": "Weather", "parameters":
@@ -321,7 +321,7 @@ async fn a_reference_to_a_text_of_an_earlier_answer_is_that_text() {
     }
 }
 
-/// A reference has a few bytes, and its text may have many.
+/// A reference is short and its text may be long, so a request could grow by repeating references.
 #[tokio::test]
 async fn references_cannot_make_a_request_grow_without_end() {
     let stage = Stage::new(vec![reply(&"x".repeat(1 << 20), 1 << 16, "stop")]).await;

@@ -1,4 +1,4 @@
-//! Replies of the upstream, and the resulting answers to the client.
+//! Tests which answer the client gets for a reply of the upstream.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -15,18 +15,18 @@ fn call(args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": "write", "args": args}))
 }
 
-/// The upstream's template opens no reasoning, so calls need not wait for the end of the reply.
+/// Sets that the upstream's template opens no reasoning, so calls need not wait for the end of the reply.
 fn known(options: &mut ProxyOptions) {
     options.reasoning = Reasoning::Known;
 }
 
-/// Nothing of a call reaches the client while it may be part of the reasoning.
+/// No part of a call reaches the client while the call may belong to the reasoning.
 #[tokio::test]
 async fn calls_in_reasoning_are_not_passed_on() {
     let thought = format!("Maybe.\n\n{}```tool\n{{]\n```\nNo.\n</think>\n\n", call(&json!({"path": "thought"})));
     for real in [String::new(), "It is so.".into(), format!("I look.\n\n{}", call(&json!({"path": "meant"})))] {
         let said = format!("{thought}{real}");
-        // After a broken block, a call is a guess, and guesses are never passed on.
+        // The reasoning has a broken block. A call after a broken block is a guess, and guesses are never passed on.
         let guess = real.contains("```tool");
         for size in [1, 7, 1000] {
             let stage = Stage::new(vec![reply(&said, size, "stop"), reply("Hm.\n</think>\nWell.", 7, "stop")]).await;
@@ -87,7 +87,7 @@ impl Profiles for Kept {
     }
 }
 
-/// One reply shows that the template opens the reasoning; later ones are read accordingly from their first byte.
+/// One reply shows that the template opens the reasoning. Later replies are read as reasoning from their first byte.
 #[tokio::test]
 async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
     let first = "I think.\n</think>\n\nYes.";
@@ -105,7 +105,7 @@ async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
     assert_eq!(kept.known.lock().unwrap()["m"].reasoning, Reasoning::Opened);
     assert_eq!(kept.asked.load(Ordering::Relaxed), 1, "once for the model");
 
-    // The next proxy knows it, but nothing about another model.
+    // The next proxy has this knowledge, but none about another model.
     let keeper = kept.clone();
     let next = Stage::with(vec![reply(&broken_off, 7, "length")], |options| options.profiles = Some(keeper)).await;
     assert_eq!(next.stream().await.named(), []);
@@ -120,8 +120,8 @@ async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
     assert_eq!(Stage::with(vec![reply(&broken_off, 7, "length")], set).await.stream().await.named().len(), 1);
 }
 
-/// If a reply has no closing reasoning tag although earlier ones had one, the client has received no answer, so the
-/// model is asked again.
+/// If a reply has no closing reasoning tag although earlier replies had one, all of it looks like reasoning. The client
+/// would get no answer, so the model is asked again.
 #[tokio::test]
 async fn wrong_knowledge_about_a_model_is_dropped() {
     for streamed in [true, false] {
@@ -270,7 +270,7 @@ async fn reasoning_has_its_channel() {
     assert_eq!((received.reasoning.as_str(), received.text.as_str(), received.done), ("hm so", "Yes.", true));
 }
 
-/// Unreadable blocks of which nothing was sent.
+/// Unreadable blocks, of which the proxy sends nothing to the client.
 const USELESS: &[(&str, &str)] = &[
     ("no JSON", "```tool\n{\"name\": \"write\" \"args\"]}\n```\n"),
     ("a guess", "```tool\n{\"name\": \"write\", \"args\": {\"path\": x}}\n```\n"),
@@ -469,7 +469,7 @@ async fn after_a_made_up_result_nothing_passes() {
     );
 }
 
-/// The proxy stops the upstream at a forged token. Text that it holds until the reply ends must still be sent.
+/// The proxy stops the upstream at a forged token. It must still send the text that it held back until then.
 #[tokio::test]
 async fn held_text_before_a_forged_token_is_sent() {
     let fence = "```json\n{\"name\": \"write\", \"args\": {\"path\": \"1\"}}\n```\n";
@@ -544,13 +544,13 @@ async fn a_call_in_a_json_fence_passes() {
         assert_eq!((got.calls.len(), got.finish.as_deref()), (0, Some("stop")), "{text}");
         assert!(got.text.starts_with(&text), "{text}: {}", got.text);
     }
-    // The block in the right form is the call, and the other one is an example.
+    // If the reply has a `tool` block too, that block is the call, and the `json` block is an example in the text.
     let both = format!("{call}\n\n{}", self::call(&json!({"path": "b"})));
     let got = Stage::new(vec![reply(&both, 7, "stop")]).await.stream().await;
     assert_eq!((got.named(), got.text.trim()), (vec![("write".into(), json!({"path": "b"}))], call));
 }
 
-/// With a forced tool, the bare object of its arguments is the call.
+/// If the request forces a tool, a bare object of arguments is a call of that tool.
 #[tokio::test]
 async fn bare_arguments_of_a_forced_tool_pass() {
     let forced = json!({"type": "function", "function": {"name": "weather"}});

@@ -176,7 +176,7 @@ async fn a_persona_is_chosen_by_its_name() {
     }
 }
 
-/// Only saved outputs can be read, and they can be read to the end.
+/// The route returns only saved outputs, and the client can read them to the end.
 #[tokio::test]
 async fn a_long_output_is_given_piece_by_piece() {
     let stage = Stage::unasked().await;

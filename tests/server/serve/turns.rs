@@ -179,8 +179,8 @@ async fn a_turn_may_ask_several_times() {
     assert_eq!((answer.status, received["data"]["calls"].as_array().unwrap().len()), (200, 2), "{received}");
 }
 
-/// An approval that does not arrive in time counts as a denial. A stream continues; otherwise no client waits for the
-/// turn, and it ends.
+/// An approval that does not arrive in time counts as a denial. A streamed turn continues. A turn with a single answer
+/// ends, because its client no longer waits.
 #[tokio::test]
 async fn a_missing_approval_denies_the_call() {
     let short = |options: &mut toolfence_server::http::ApiOptions| options.approval = Duration::from_secs(1);

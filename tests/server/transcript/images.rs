@@ -1,4 +1,4 @@
-//! Images for the model: what a server receives, what is recorded, and models without image support.
+//! Tests images for the model: the requests, the records, and models without image support.
 
 use super::program::{Place, has_nothing_active};
 use super::{agent, instructed, records, resumed, without_instructions};
@@ -22,7 +22,7 @@ const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,";
 /// The error of llama.cpp without a projector for images.
 const REFUSAL: &str = r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#;
 
-/// Starts a server with these replies, and returns its requests. A blind one refuses requests with images.
+/// Starts a server with these replies, and returns its requests. If it is `blind`, it refuses requests with images.
 fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
     refusing(if blind { Some(REFUSAL) } else { None }, replies)
 }
@@ -214,7 +214,7 @@ fn invalid_and_blocked_images_are_not_sent() {
 
 const LOOK: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
 
-/// Returns a place with an MCP server whose tool results are images.
+/// Creates a project with an MCP server that returns images as tool results.
 fn with_pictures() -> Place {
     let place = place();
     let script = place.home.join("shared/server.sh");
@@ -261,7 +261,7 @@ fn a_line_replaces_a_tool_image_if_the_model_takes_no_images() {
     assert!(text.contains("[The image test.echo-1 is not shown"), "{text}");
 }
 
-/// Otherwise every later request would be refused too.
+/// If the refused image stayed in the conversation, the server would refuse every later request too.
 #[test]
 fn a_line_replaces_a_tool_image_that_the_server_refuses() {
     const BROKEN: &str = r#"{"error":{"code":400,"message":"Failed to load image or audio file"}}"#;
@@ -313,7 +313,7 @@ async fn images_are_not_sent_without_end() {
     assert_eq!(without_instructions(&first)[0].images.len(), 1, "nothing is lost");
 }
 
-/// The client's model gets only text.
+/// The client of a pipe sends only text to its model, so a line replaces the image.
 #[test]
 fn pipe_clients_get_a_line_for_an_image() {
     let place = with_pictures();

@@ -1,8 +1,8 @@
 //! Damages calls as models do, and checks how they are read.
 //!
-//! Damaged text that is still valid has another meaning, which no parser can detect; such texts are counted separately.
-//! For all others, a reading without a lossy repair must be the intended one.
-//! `DAMAGED_CALLS` sets how many are tried; with `--nocapture`, the test prints the outcomes of each kind of damage.
+//! If a damaged text is still valid, it has another meaning, which no parser can detect. Such texts are counted
+//! separately. For all others, a reading without a lossy repair must be the intended call. `DAMAGED_CALLS` sets how
+//! many are tried; with `--nocapture`, the test prints the outcomes of each kind of damage.
 
 use crate::parse::events;
 use serde_json::{Value, json};
@@ -86,12 +86,12 @@ fn call(dice: &mut Random) -> Value {
     }
 }
 
-/// The text of calls, and the positions of its marks and strings.
+/// The text of one or more calls, with the positions of its marks and strings.
 struct Sample {
     text: String,
     /// Brackets, commas, colons and the quotes of strings.
     marks: Vec<usize>,
-    /// Strings from quote to quote, and whether they are keys.
+    /// The range of each string with its quotes, and whether it is a key.
     strings: Vec<(usize, usize, bool)>,
 }
 
@@ -190,7 +190,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("mark inserted", |sample, dice| {
         let mark = *dice.pick(&["{", "}", "[", "]", ",", ":", "\"", "'", "}}", "\",", "\": \""]);
         let at = dice.below(sample.text.len() + 1);
-        // A mark between a backslash and its letter does not damage the JSON but changes the text.
+        // Between a backslash and its letter, a mark would change the string without damaging the JSON.
         let apart = !sample.text.is_char_boundary(at) || sample.text[..at].ends_with('\\');
         (!apart).then(|| sample.with(at, at, mark))
     }),
@@ -388,8 +388,8 @@ const DAMAGES: &[(&str, Damage)] = &[
     }),
 ];
 
-/// Kinds of damage that may leave a text valid. That cannot be detected, so a text counts as damaged only if it is
-/// invalid for another reason.
+/// Kinds of damage that may change the meaning of a text without making it invalid. No parser can detect that, so a
+/// text counts as damaged only if it is invalid for another reason.
 const INSIDE: [&str; 8] = [
     "mark inserted",
     "backslashes of one string halved",
@@ -401,7 +401,7 @@ const INSIDE: [&str; 8] = [
     "two marks dropped",
 ];
 
-/// Changes of style before the damage that keep the strings.
+/// Changes of style that are made before the damage and keep the strings.
 const STYLES: &[fn(&str) -> String] = &[
     |text| text.replace('}', ",}"),
     |text| text.replace('{', "{ // first\n"),
@@ -449,7 +449,7 @@ fn outcome_of(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Outc
     }
     let same = calls.iter().map(content_of).eq(meant.iter().cloned());
     let lossy = calls.iter().any(ToolCall::is_lossy);
-    // Some of several calls may be refused, which the model learns, while others stay intact.
+    // If a text has several calls, some may be refused with a message to the model while others stay intact.
     let sure_ones_meant = calls.iter().filter(|call| !call.is_lossy()).all(|call| meant.contains(&content_of(call)));
     match (same, lossy) {
         (true, false) => Outcome::Same,
@@ -469,7 +469,7 @@ fn sure_calls(reply: &str, finish: &str) -> Vec<ToolCall> {
     calls.filter(|call| !call.is_lossy()).collect()
 }
 
-/// No damage makes another call that claims to be the only sane reading.
+/// No damage leads to a wrong call that is reported as lossless.
 #[test]
 fn a_lossless_reading_of_a_damaged_call_is_the_intended_one() {
     let most = std::env::var("DAMAGED_CALLS").map_or(USUAL, |count| count.parse().expect("a number"));

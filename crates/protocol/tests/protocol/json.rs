@@ -1,4 +1,4 @@
-//! Tests the repairing reader with its case files, and laws that hold for any text.
+//! Tests the repairing JSON reader with its case files, and laws that hold for any text.
 //!
 //! A case is three lines below a `## section`: `in` the text, `want` the intended value (several values with a blank
 //! between; `nothing` if nothing may be read), `is` the repairs made, `valid` or `refused`. `␤` is a line end, `␍` a
@@ -49,7 +49,7 @@ fn result(case: &Case) -> String {
     }
 }
 
-/// Every case gives the intended value or an error, with the repairs in the file.
+/// Every case gives the intended value or an error, and the repairs that the file lists.
 #[test]
 fn every_case_gives_the_intended_value_or_an_error() {
     let cases = cases();
@@ -67,7 +67,7 @@ fn every_case_gives_the_intended_value_or_an_error() {
     comparison.finish();
 }
 
-/// Each repair has its own section, in which something is accepted; with `--nocapture`, the test prints the counts.
+/// Each repair has its own section with at least one accepted text. With `--nocapture`, the test prints the counts.
 #[test]
 fn every_repair_has_its_cases() {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -119,7 +119,7 @@ fn every_repair_has_its_cases() {
     }
 }
 
-/// A repaired value, printed, is read again as the same value without a repair.
+/// If a repaired value is printed and read again, the result is the same value without repairs.
 #[test]
 fn a_repaired_reading_printed_reads_the_same() {
     for case in cases() {
@@ -130,7 +130,7 @@ fn a_repaired_reading_printed_reads_the_same() {
     }
 }
 
-/// A text without its end never becomes an object, unless only closing brackets are missing.
+/// A text that was cut off never becomes an object, unless only closing brackets are missing.
 #[test]
 fn nothing_cut_off_is_read() {
     for case in cases().iter().filter(|case| case.is.text() != "refused" && case.text.starts_with(['{', '['])) {
@@ -180,7 +180,7 @@ fn valid_texts_are_as_serde_json_has_them() {
     }
 }
 
-/// A lossless repair next to valid strings changes none of them, and lossless repairs never misread.
+/// A lossless repair never changes a valid string next to it, and never gives another value than the intended one.
 #[test]
 fn one_fault_leaves_the_rest_alone() {
     let mut dice = Random::new(0x1234_5678_9abc_def1);
@@ -201,14 +201,16 @@ fn one_fault_leaves_the_rest_alone() {
         ] {
             let reading = read(&broken, true).unwrap_or_else(|problem| panic!("{broken}: {problem}"));
             assert_eq!(reading.values, std::slice::from_ref(&value), "{broken}");
-            // The missing bracket may have been an earlier one, in an object with several members.
+            // In an object with several members, an earlier bracket may count as the missing one, which is another
+            // repair.
             let repairs = reading.repairs.iter().filter(|repair| **repair != Repair::MiddleClosers);
             assert!(repairs.eq([&repair]), "{:?}: {broken}", reading.repairs);
         }
     }
 }
 
-/// With a byte added or removed, a strict reading stays strict, and a fatal fault stays fatal.
+/// A text that strict reading accepts needs no repair, and a text with a fatal fault is never repaired. The texts have
+/// random bytes added or removed.
 #[test]
 fn a_repair_is_never_milder_than_strict_reading() {
     let mut dice = Random::new(0x0bad_cafe_dead_beef);
@@ -311,7 +313,7 @@ fn call(dice: &mut Random, depth: usize) -> Value {
     Value::Object(members)
 }
 
-/// Returns the lines of printed JSON, each changed depending on its content and whether a closing bracket follows.
+/// Returns printed JSON with each line changed. `change` gets the line and whether a closing bracket follows it.
 fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let closes = |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with(['}', ']']));

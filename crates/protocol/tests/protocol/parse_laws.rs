@@ -1,4 +1,5 @@
-//! Laws over generated replies: calls in reasoning never run, and no text is cut without a guess.
+//! Tests generated replies: calls in reasoning are never delivered, and a text argument is never cut short unless the
+//! call is marked as a guess.
 
 use crate::parse::events;
 use serde_json::json;
@@ -10,7 +11,7 @@ use toolfence_protocol::{Catalog, Dialect, FinishReason, ToolCall, ToolSpec};
 const CLOSING: &[&str] =
     &["</think>", "</thinking>", "</reasoning>", "[/THINK]", "◁/think▷", "</seed:think>", "</mm:think>", "<channel|>"];
 
-/// Lines of prose, each of which ends a block before it.
+/// Lines of prose. Each of them ends a block that precedes it.
 const PROSE: &[&str] = &[
     "I could run that",
     "\n\nPerhaps `x` first",
@@ -33,7 +34,7 @@ const CALLS: &[&str] = &[
     "\n\n[TOOL_CALLS]bash[ARGS]{\"command\": \"rm x\"}",
 ];
 
-/// Texts after the tag.
+/// Texts that follow the closing tag.
 const REST: &[&str] = &[
     "",
     "\n",
@@ -111,7 +112,7 @@ fn a_call_in_a_sentence_never_runs() {
     }
 }
 
-/// A call of `write_file` with the content `@`, and the tags of its dialect: those of calls, and those of arguments.
+/// Calls of `write_file` with the content `@`, each with its dialect's tags of calls and its tags of arguments.
 const RAW: &[(&str, &[&str], &[&str])] = &[
     (
         "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n@\n</parameter>\n</function>\n</tool_call>",
@@ -140,7 +141,7 @@ const RAW: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
-/// Returns whether the text closes an argument and opens another one, so that it cannot be distinguished from two
+/// Returns whether the text closes an argument and opens another one. Such a text cannot be distinguished from two
 /// arguments.
 fn has_two_arguments(text: &str, tags: &[&str]) -> bool {
     let [open, close] = tags else { return false };
@@ -199,7 +200,7 @@ fn a_text_with_a_call_of_any_dialect_survives_or_the_call_is_a_guess() {
     assert!(exact > 1000 && guessed > 200, "{exact} exact, {guessed} guesses");
 }
 
-/// Forms that no dialect has; `@` is the name of a tool, and `#` its argument.
+/// Forms of calls that belong to no dialect. `@` is the name of a tool, and `#` its argument.
 const FORMS: &[&str] = &[
     "<tool_call>@ {\"#\": \"a\"}</tool_call>",
     "<toolcall>{\"name\": \"@\", \"arguments\": {\"#\": \"a\"}}</toolcall>",
@@ -307,7 +308,7 @@ fn nothing_after_a_forged_result_is_a_call() {
     assert_eq!((parsed.calls.len(), parsed.malformed.len(), parsed.forged), (1, 0, false), "it was all thought");
 }
 
-/// Parts of blocks whose text is the argument of a call, and of texts around them.
+/// Parts of blocks whose whole text is the argument of a call, and parts of the texts around them.
 const BLOCKS: &[&str] = &[
     "```bash\n",
     "```sh\n",

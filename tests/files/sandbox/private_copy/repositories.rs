@@ -257,7 +257,7 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
              printf '%s\\t.env\\0' $h > .git/MERGE_RR",
             ".git/MERGE_RR",
         ),
-        // The index of the user could lose its shared half.
+        // A split index keeps entries in a second file, which could be missing in the project.
         ("echo s > s; git add s; git update-index --split-index; rm -f s", ".git/index"),
         (
             "mkdir .git/rebase-apply; echo \" '--build-fake-ancestor=/tmp/x'\" > .git/rebase-apply/apply-opt",
