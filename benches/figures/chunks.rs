@@ -8,7 +8,8 @@ use toolfence_benches::{ours, texts};
 const CHUNK: usize = 4;
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// The size limit for parsing everything again at each chunk, which is quadratic: 100 KB would take minutes.
+/// The size limit of the measurement that parses the whole reply again at each chunk. Its cost is quadratic: 100 KB
+/// would take minutes.
 const MOST_AGAIN: usize = 10_000;
 
 pub(crate) fn print() {

@@ -1,6 +1,6 @@
-//! The laws of a results message, for any output of tools.
+//! Fuzzes the results message: its laws hold for any output of tools.
 //!
-//! The first byte chooses the format; the rest, divided at 0xff, are outputs, names and messages.
+//! The first byte chooses the format. Outputs, names and messages follow, separated by 0xff.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Makes a result of each three texts: its output, its tool and its error.
+/// Creates one result for every three texts, which are its output, its tool and its error.
 fn made_of(texts: &[String]) -> Vec<ToolResult> {
     let mut all = Vec::new();
     for (index, three) in texts.chunks(3).enumerate() {
@@ -60,8 +60,7 @@ fn forged(message: &str) -> usize {
     parse(message).events.iter().filter(|event| matches!(event, Event::ForgedResult { .. })).count()
 }
 
-/// Checks that the message contains this number of results and nothing else that could be read as a block, by our
-/// parser and another one.
+/// Checks with this parser and another one that the message contains this number of results and no other block.
 fn only_results(message: &str, count: usize) {
     let read = parse(message);
     let others = read.events.iter().find(|event| !matches!(event, Event::ForgedResult { .. } | Event::Text { .. }));

@@ -1,6 +1,6 @@
-//! The laws of the JSON reader on any text.
+//! Fuzzes the JSON reader: its laws hold for any text.
 //!
-//! The first byte decides whether the text is known to be complete; the rest is the text.
+//! The first byte decides whether the text is known to be complete. The rest is the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Our strict reading accepts what `serde_json` accepts, except for a repeated key.
+/// Strict reading accepts the same texts as `serde_json`, except for those with a repeated key.
 fn strict_is_serde_json(text: &str) {
     let theirs = serde_json::from_str::<Value>(text);
     match (json::strict(text), theirs) {
@@ -45,7 +45,7 @@ fn strict_is_serde_json(text: &str) {
     }
 }
 
-/// A text that may have been cut is not read before its last bracket: without its end it is no value.
+/// A text that may have been cut off is not read until its last bracket has arrived.
 fn whole_when_read(text: &str) {
     let Some(end) = text.rfind(['}', ']']) else { panic!("read without a closing bracket") };
     if json::strict(text).is_ok()
@@ -55,7 +55,7 @@ fn whole_when_read(text: &str) {
     }
 }
 
-/// The lexer accepts what `serde_json` accepts, and is the same for any pieces.
+/// The lexer accepts the same texts as `serde_json`, and its result does not depend on the pieces.
 fn lexer_is_chunk_invariant(text: &str, chunk: usize) {
     let mut whole = Lexer::new(toolfence_protocol::json::MOST_NESTING);
     whole.feed(text, &mut ());

@@ -1,9 +1,9 @@
-//! Compares our time for a reply with a call in a dialect with that of `tool-parser`, for the whole reply at once and
-//! in pieces of 4 bytes.
+//! Compares the times of this parser and of `tool-parser` for a reply with a call in a dialect, for the whole reply at
+//! once and in pieces of 4 bytes.
 //!
-//! `tool-parser` knows the form in advance; our parser does not. With dialects it looks for every form at once and
-//! respects code, quotations and HTML of CommonMark; without dialects it reads the same reply as prose. Both stream the
-//! text of the arguments.
+//! `tool-parser` knows the form in advance, and this parser does not. With dialects, this parser looks for every form
+//! at once and respects code, quotations and HTML of CommonMark. Without dialects, it reads the same reply as prose.
+//! Both stream the text of the arguments.
 
 use crate::at_once;
 use crate::timing::best;
@@ -99,7 +99,8 @@ pub(crate) fn compare() {
     for form in &FORMS {
         let [prose, file] = form.texts();
         let reply = format!("{prose}{}{file}{}\n", form.before, form.after);
-        // As in replies of a server, the tokens of a form are not split: the peer misses some that are.
+        // The tokens of a form are not split, as in replies of a server, because the peer misses some tokens that are
+        // split.
         let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.after, "\n"]].concat();
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),

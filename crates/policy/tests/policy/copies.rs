@@ -1,4 +1,4 @@
-//! Everyday commands in a project in which commands run on private copies.
+//! Tests everyday commands in a project in which commands run on private copies.
 
 use super::World;
 use toolfence_kit::{CaseFiles, call, signs};

@@ -21,7 +21,8 @@ fn every_name_has_the_right_answer() {
     for (blocked, name) in names() {
         for spelling in [name.clone(), format!("deep/er/{name}"), format!("./{name}")] {
             let rule = rules.blocks(&spelling);
-            // Code that knows the file system folds other forms of the same letters.
+            // Spellings with other characters are left out, because only the host, which knows the file system, can
+            // compare them.
             if rule.is_some() != blocked && name.is_ascii() {
                 wrong.push(format!("{spelling}: {rule:?}"));
             }
@@ -32,7 +33,8 @@ fn every_name_has_the_right_answer() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A glob of the user lifts every rule, and one that denies overrides every exception.
+/// A glob that the user allows lifts every built-in rule, and a glob that the user denies overrides every built-in
+/// exception.
 #[test]
 fn globs_of_the_user_decide() {
     for (blocked, name) in names() {
@@ -47,7 +49,7 @@ fn globs_of_the_user_decide() {
     }
 }
 
-/// Case does not evade a rule, except in names whose words are separated only by capitals.
+/// A change of case does not evade a rule, except in names whose words are separated only by capitals.
 #[test]
 fn case_does_not_matter() {
     let rules = PathRules::default();

@@ -26,7 +26,7 @@ fn deny_rules_hold_in_every_mode() {
                     "unknown" => assert_ne!(effective, Effective::Run, "{mode:?} {command}: {decision:?}"),
                     _ => {
                         assert!(decision.met.iter().all(|met| met.rule != "commands.deny"), "{command}: {decision:?}");
-                        // In the sandbox, a rule that does not match never asks.
+                        // In the sandbox, a deny rule that does not match causes no question.
                         let runs = !host.sandbox || mode == AskMode::Always || effective == Effective::Run;
                         assert!(runs, "{mode:?} {command}: {decision:?}");
                     }
@@ -108,7 +108,7 @@ fn a_blocked_name_among_very_many_words_does_not_run_without_a_sandbox() {
     }
 }
 
-/// The rules left out of a decision's list must not include the strictest.
+/// A decision lists only some of the rules that a long command met, but always the strictest one.
 #[test]
 fn a_long_command_does_not_hide_a_denied_one() {
     let policy = settings("[commands]\ndeny = [\"rm\"]");

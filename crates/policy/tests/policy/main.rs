@@ -1,4 +1,4 @@
-//! Tests the policy's public API: verdicts of commands from a data file, modes, calls, hostile text.
+//! Tests the policy's public API: verdicts in each mode, calls, settings and reasons.
 
 #![allow(
     clippy::disallowed_methods,
@@ -87,7 +87,7 @@ fn the_folder_of_a_command_counts() {
 
 #[test]
 fn modes_decide_about_questions() {
-    // A command without a sandbox; a write; a question only for the user.
+    // For each mode: its effect on `ls`, `touch x`, a file write, an unreadable command and `rm -rf /`.
     let table = [
         (AskMode::Risky, ["run", "ask", "ask", "ask", "deny"]),
         (AskMode::Always, ["ask", "ask", "ask", "ask", "deny"]),
@@ -140,7 +140,7 @@ fn network_and_outside_the_sandbox_always_ask() {
     }
 }
 
-/// The user's setting `outside` allows what otherwise needs an answer.
+/// A command outside the sandbox needs an answer or the user's setting `outside`.
 #[test]
 fn a_command_leaves_the_sandbox_only_by_an_answer_or_the_users_own_setting() {
     let table = [
@@ -202,7 +202,7 @@ fn the_reason_names_the_network_if_another_rule_asks_too() {
     }
 }
 
-/// Jobs write into build folders while they run, so the question about output comes first.
+/// A job writes into build folders while it runs, so the user is asked about output before it starts.
 #[test]
 fn a_job_asks_once_whether_it_may_write_into_build_folders() {
     let job = || call("bash", serde_json::json!({"command": "npm run dev", "background": true}));
@@ -222,7 +222,7 @@ fn a_job_asks_once_whether_it_may_write_into_build_folders() {
     }
 }
 
-/// The network is allowed for exactly the same words.
+/// The answer "always" allows the network only for a command with exactly the same words.
 #[test]
 fn the_network_is_allowed_for_the_exact_command() {
     let review = |policy: &Policy, args| policy.review(call("bash", args), &catalog(), &World { sandbox: true });
@@ -377,7 +377,7 @@ fn a_guessed_call_only_reads() {
     assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
     let ls = serde_json::json!({"command": "ls"});
     assert_eq!(denied(review("bash", ls.clone(), Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
-    // The second call follows a block without its closing fence: the model must close the first one.
+    // The call follows a block without a closing fence, so the message asks the model to close each block.
     let doubtful = denied(review("bash", ls, Repair::DoubtfulFence)).message.to_string();
     assert!(doubtful.contains("end each block with its closing fence, ```, alone on a line"), "{doubtful}");
 }
@@ -399,7 +399,7 @@ fn a_stitched_change_always_asks() {
         }
         let failure = denied(review(AskMode::Never, name, args.clone(), &[Repair::Stitched]));
         assert_eq!(failure.code, ErrorCode::Denied);
-        // A second guess is one too many.
+        // If the call also needs another guess, it is refused.
         let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::UnquotedValue]));
         assert_eq!(both.code, ErrorCode::MalformedCall);
     }

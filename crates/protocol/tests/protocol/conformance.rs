@@ -1,7 +1,7 @@
-//! The conformance kit in `tests/conformance`: data for other implementations of the protocol, generated from the case
-//! files here.
+//! Tests the conformance kit in `tests/conformance`, which has data for other implementations of the protocol and is
+//! generated from the case files.
 //!
-//! `UPDATE=1` rewrites it.
+//! `UPDATE=1` rewrites the kit.
 
 use crate::parse;
 use serde_json::{Value, json};

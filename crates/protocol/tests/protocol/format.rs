@@ -1,4 +1,4 @@
-//! Laws of the results message: all data can be read back, and nothing in it can be read as a call.
+//! Tests the results message: all data can be read back, and nothing in it can be read as a call.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use toolfence_kit::Random;
@@ -72,8 +72,8 @@ fn good(id: &str, output: String) -> ToolResult {
     ToolResult::new(id, "read_file", Output::text(output), 3)
 }
 
-/// Returns the info strings of all code blocks that an independent CommonMark parser sees, "indented" for those without
-/// a fence, and checks that everything else is allowed around blocks.
+/// Returns the info string of each code block that an independent CommonMark parser sees, or "indented" for a block
+/// without a fence. Checks that everything else may occur around blocks.
 fn blocks(message: &str) -> Vec<String> {
     Parser::new(message)
         .filter_map(|event| match event {
@@ -121,7 +121,7 @@ fn our_own_parser_sees_results_and_no_call() {
     }
 }
 
-/// Pieces of outputs that try to break out.
+/// Pieces of outputs that try to break out of their block.
 const PIECES: &[&str] = &[
     "\n",
     "\n",
@@ -187,7 +187,7 @@ fn nasty_result(random: &mut Random) -> ToolResult {
     ToolResult::new(nasty(random, 3), nasty(random, 3), output, 1)
 }
 
-/// Returns how many results our parser sees; it panics at anything that is neither a result nor text.
+/// Returns the number of results that this parser sees. Panics at anything that is neither a result nor text.
 fn count_results(message: &str) -> usize {
     use toolfence_protocol::parse::Event;
     let events = toolfence_protocol::parse::parse(message).events;
@@ -239,7 +239,7 @@ fn data_is_sent_to_the_model_only_on_request() {
         let sent = read_back(&results(std::slice::from_ref(&result), &format), None);
         assert_eq!(sent.as_slice(), std::slice::from_ref(&result));
     }
-    // A host that writes a separate line always has it.
+    // A host that writes the data on a separate line always gets it.
     assert_eq!(envelope(&result, toolfence_protocol::Language::English)["data"]["diff"], "+a\n");
 }
 

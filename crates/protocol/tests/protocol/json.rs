@@ -209,8 +209,8 @@ fn one_fault_leaves_the_rest_alone() {
     }
 }
 
-/// A text that strict reading accepts needs no repair, and a text with a fatal fault is never repaired. The texts have
-/// random bytes added or removed.
+/// Strict reading refuses a repeated key, an unpaired surrogate and a number that is too large. Repair refuses them
+/// too, alone and next to a fault that it could repair.
 #[test]
 fn a_repair_is_never_milder_than_strict_reading() {
     let mut dice = Random::new(0x0bad_cafe_dead_beef);

@@ -295,7 +295,8 @@ fn long_strings_are_the_same_in_any_pieces() {
     assert!(valid > 40 && valid < all, "{valid} of {all}");
 }
 
-/// Returns variants of the reply: unchanged, with other line endings, in a list, in a quote, and cut at several places.
+/// Returns variants of the reply: unchanged, with other line endings, in a list, in a quote, repeated, and cut at
+/// several places.
 fn variants(reply: &str) -> Vec<String> {
     let crlf = reply.replace('\n', "\r\n");
     let cr = reply.replace('\n', "\r");

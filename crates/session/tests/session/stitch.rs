@@ -156,7 +156,7 @@ fn a_block_is_continued_once() {
     talk.assert_log(&["incomplete", "answered call_1 malformed_call", "call"]);
     talk.model_received(&["for the second time", "several smaller calls"])
         .model_did_not_receive("Continue that block now");
-    // Another block of a reply that continued one may be continued in its turn.
+    // A reply that continues a block may break off in another block, and that block may be continued too.
     let mut talk = talk_that_asks();
     let (again, rest) = cut(&mut talk, &reply, 150).expect("the block can be continued");
     talk.chunks(&format!("{again}{rest}{}", &reply[..170])).end(FinishReason::Length);
@@ -189,11 +189,11 @@ fn calls_of_a_reply_that_does_not_continue_do_not_run() {
         if note != "outside of the object" {
             talk.model_received(&["Send", "the whole call again as the first thing of your reply"]);
         }
-        // The whole block sent again counts then.
+        // If the model then sends the whole block again, that block counts.
         talk.reply(&reply);
         assert!(talk.asks(), "{:?}", talk.log);
     }
-    // The reply may send the whole block again at once.
+    // Instead of the rest, the model may send the whole block again.
     let mut talk = talk_that_asks();
     cut(&mut talk, &reply, at).expect("the block can be continued");
     talk.reply(&reply);
@@ -291,7 +291,8 @@ fn any_cut_that_is_continued_gives_the_uncut_call() {
             match continuation {
                 Some((again, rest)) => {
                     stitched += 1;
-                    // After a fence, text that begins with the first line is the whole block again.
+                    // If the repeated text begins with the first line of the block, a fence before it would begin the
+                    // whole block again.
                     let kinds = if again.starts_with('{') { 2 } else { 4 };
                     let before = ["", "\n", "```tool\n", "~~~~tool\n  "][random.below(kinds)];
                     talk.reply(&format!("{before}{again}{rest}"))
@@ -332,8 +333,8 @@ fn a_wrong_byte_at_the_seam_gives_no_call() {
             }
             let wrong: String = letters.into_iter().collect();
             let before = ["", "```tool\n"][random.below(2)];
-            // Whitespace may be lost or added at the beginning. Removing one of several equal letters only changes the
-            // end of the text.
+            // Some changes are not wrong: white space at the beginning does not count, and if one of several equal
+            // letters is removed, the beginning stays the same.
             if format!("{}{rest}", wrong.trim_start()).starts_with(&again) || again.starts_with("{\"") {
                 continue;
             }
