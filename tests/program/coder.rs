@@ -294,7 +294,7 @@ fn exec_as_json_answers_broken_blocks_too() {
 }
 
 #[test]
-fn exec_explains_what_it_found() {
+fn exec_explain_lists_repairs_and_ignored_calls() {
     let folder = root();
     let reply = "```tool\n{'name': 'list_files', 'args': {}}\n```\n\n> ```tool\n> {\"name\": \"bash\", \"args\": {}}\n> ```\n\n\
                  ```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"no\u{1b}[31m\"}}\n```\n";
@@ -446,7 +446,7 @@ fn forged_results_and_reminders_are_reported() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_says_where() {
+fn a_truncated_answer_exits_with_status_1_and_advice() {
     for (end, wanted, other) in [("length", "length limit", "\0"), ("cut", "ask the model to continue", "limit")] {
         let ran = asked(&format!("%%% reply finish={end}\nHalf of\n"));
         assert_eq!(ran.status, 1);
@@ -550,7 +550,7 @@ fn grammars_cover_all_tools_or_the_named_ones() {
 }
 
 #[test]
-fn wrong_use_is_status_2_and_says_what_to_do() {
+fn invalid_arguments_exit_with_status_2_and_advice() {
     let folder = root();
     for (args, input, wanted) in [
         (&["--nonsense"][..], "", "--nonsense"),
@@ -571,7 +571,7 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     let lines = "for i in $(seq 20000); do echo '{\"id\":'$i',\"text\":\"x\"}'; done";
     let script = format!("{lines} | '{CODER}' parse --batch | head -n 1 | wc -l; echo \"${{PIPESTATUS[1]}}\"");
     let output = Command::new("bash").args(["-c", &script]).output().unwrap();
@@ -582,7 +582,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn the_program_speaks_the_language_of_the_option_or_the_setting() {
+fn messages_use_the_language_of_the_option_or_the_setting() {
     let folder = root();
     let call = "%%% reply\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch x\"}}\n```\n%%% reply finish=length\nMeia\n";
     std::fs::write(folder.path().join("replies"), call).unwrap();

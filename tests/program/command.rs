@@ -191,7 +191,7 @@ fn after_a_failure_the_program_gets_the_whole_conversation() {
 }
 
 #[test]
-fn a_program_has_three_descriptors() {
+fn a_program_inherits_only_three_descriptors() {
     let place = Place::new("#!/bin/sh\nif [ -e /proc/$$/fd/3 ]; then echo More.; else echo Three.; fi\n");
     let ran = place.coder(&["-p", "Go"], "");
     assert_eq!(ran.out.trim(), "Three.", "{}", ran.said());
@@ -218,7 +218,7 @@ fn a_program_without_a_conversation_gets_all_messages() {
 }
 
 #[test]
-fn errors_of_the_command_say_what_to_do() {
+fn errors_of_the_command_explain_what_to_do() {
     let said = |program: &str, args: &[&str]| {
         let ran = Place::new(program).coder(&[args, &["-p", "Go"]].concat(), "");
         (ran.status, ran.out, ran.err)

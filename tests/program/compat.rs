@@ -254,7 +254,7 @@ fn an_old_undo_history_is_dropped_and_the_user_is_informed() {
 }
 
 #[test]
-fn an_old_profile_counts() {
+fn an_old_profile_is_used() {
     let place = Project::new();
     let file = files(&cases().join("profiles")).remove(0);
     copy(&file, &place.home.join("state/toolfence/profiles").join(file.file_name().unwrap()), &place);
@@ -280,7 +280,7 @@ const REMOVED: [&str; 3] = ["command_retries", "sandbox.git_hooks", "sandbox.git
 
 /// A new key must be added to `settings.toml` and `settings.json` with a value other than its default.
 #[test]
-fn old_settings_are_taken_key_by_key() {
+fn every_key_of_old_settings_is_used() {
     let place = Project::new();
     let defaults: Value = serde_json::from_str(&output(&place, &["config", "show", "--json"])).unwrap();
     let folder = place.home.join("config/toolfence");

@@ -223,7 +223,7 @@ fn a_hidden_paste_is_no_command() {
 }
 
 #[test]
-fn a_paste_steers_nothing() {
+fn a_paste_cannot_send_escape_sequences() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.paste("a\u{1b}[31mred\u{7}\u{9b}2J \u{202e}b");
@@ -297,7 +297,7 @@ fn ctrl_c_drops_the_line_then_says_how_to_leave_then_leaves() {
 
 /// Text typed while the model works is not displayed inside of the reply. It becomes the start of the next message.
 #[test]
-fn what_is_typed_during_a_turn_waits_for_the_next_message() {
+fn text_typed_during_a_turn_waits_for_the_next_message() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "Begins. ".into()), (1500, "Ends.".into())], vec![(0, "Again.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "m"];
@@ -315,7 +315,7 @@ fn what_is_typed_during_a_turn_waits_for_the_next_message() {
 }
 
 #[test]
-fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
+fn text_typed_before_a_question_does_not_answer_it_and_is_kept() {
     let place = Place::new(&[]);
     let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch ran\"}}\n```\n";
     let model =
@@ -390,7 +390,7 @@ fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
 
 /// The user can read every line of an output that is too long for the model. Ctrl-C ends the display.
 #[test]
-fn the_last_output_is_shown_whole_where_it_was_too_long_for_the_model() {
+fn a_truncated_output_can_be_displayed_completely() {
     let call =
         |most: u64| format!("```tool\n{}\n```", json!({"name": "bash", "args": {"command": format!("seq 1 {most}")}}));
     let place = Place::new(&[&call(50_000), "Counted.", &call(9_000_000), "Counted more."]);
@@ -483,7 +483,7 @@ fn the_editor_changes_the_message() {
 }
 
 #[test]
-fn a_line_is_not_lost_with_an_editor_that_fails() {
+fn a_failed_editor_does_not_lose_the_line() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[("EDITOR", "false")]);
     screen.press("keep\u{1b}\rthis\u{f}");
@@ -546,7 +546,7 @@ fn custom_commands_are_sent_as_messages() {
 
 /// A command of the project is sent only if the user has trusted its exact text.
 #[test]
-fn a_command_of_a_project_is_trusted_as_it_is() {
+fn a_project_command_is_trusted_for_its_exact_text() {
     let place = Place::new(&["One.", "Two.", "Three."]);
     place.file(".toolfence/commands/theirs.md", "# Harmless\nDo theirs.\n");
     let screen = place.talk(&[], &[]);
@@ -773,7 +773,7 @@ fn slash_model_switches_the_model() {
 
 /// Opening a workspace emits the debug event `root`.
 #[test]
-fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
+fn the_workspace_is_reopened_only_for_a_persona_with_other_path_rules() {
     let call = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"private/a.txt\"}}\n```";
     let place = Place::new(&[call, "First.", call, "Second."]);
     place.file("private/a.txt", "x\n");

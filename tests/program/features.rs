@@ -166,7 +166,7 @@ fn slash_init_sends_the_instruction_file() {
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
 
 #[test]
-fn images() {
+fn images_are_attached_and_limited() {
     let place = Place::new(&[]);
     std::fs::write(place.root.join("shot.png"), PNG).unwrap();
     let many: Vec<String> = (0..9).map(|number| format!("many{number}.png")).collect();

@@ -71,7 +71,7 @@ fn talk(place: &Place, replies: Vec<Vec<(u64, String)>>, asks: bool) -> Screen {
 }
 
 #[test]
-fn the_words_of_a_model_steer_nothing() {
+fn replies_cannot_send_escape_sequences() {
     let h = HOSTILE;
     let text = format!(
         "# {h}\n\n{h} **{h}** `{h}` [{h}](http://x/{h}) <http://x{h}> ![{h}](y)\n\n- {h}\n\n> {h}\n\n| {h} | b |\n|---|---|\n| c | {h} |\n\n```rust{h}\nlet x = \"{h}\"; // {h}\n```\n\n    {h}\n\n<b>{h}</b>\n\nThe end.\n"
@@ -95,7 +95,7 @@ fn the_words_of_a_model_steer_nothing() {
 }
 
 #[test]
-fn calls_and_what_they_print_steer_nothing() {
+fn calls_and_their_output_cannot_send_escape_sequences() {
     let place = Place::new(&[]);
     let name = hostile("file");
     std::fs::write(place.root.join(&name), "one\n").unwrap();
@@ -131,7 +131,7 @@ fn calls_and_what_they_print_steer_nothing() {
 }
 
 #[test]
-fn questions_steer_nothing() {
+fn questions_cannot_send_escape_sequences() {
     let place = Place::new(&[]);
     std::fs::write(place.root.join("hostile.txt"), format!("{HOSTILE}\nold\n")).unwrap();
     let mut command = json!({"name": "bash", "args": {"command": format!("echo {HOSTILE}")}});
@@ -189,7 +189,7 @@ fn hostile_server() -> String {
 }
 
 #[test]
-fn what_a_server_says_steers_nothing() {
+fn model_servers_cannot_send_escape_sequences() {
     let place = Place::new(&[]);
     let url = hostile_server();
     // Without `--model`, the first listed model is used.
@@ -234,7 +234,7 @@ done
 "#;
 
 #[test]
-fn what_servers_of_tools_say_steers_nothing() {
+fn mcp_servers_cannot_send_escape_sequences() {
     let place = Place::new(&[
         &call("test.echo", &json!({"text": HOSTILE})),
         &call("test.refuses", &json!({})),
@@ -310,7 +310,7 @@ fn what_servers_of_tools_say_steers_nothing() {
 }
 
 #[test]
-fn personas_commands_and_titles_steer_nothing() {
+fn personas_commands_and_titles_cannot_send_escape_sequences() {
     let place = Place::new(&["First."]);
     let hostile_toml = toml_string(HOSTILE);
     place.file_at_home(
@@ -391,7 +391,7 @@ fn toml_string(text: &str) -> String {
 }
 
 #[test]
-fn the_name_of_the_folder_steers_nothing() {
+fn the_folder_name_cannot_send_escape_sequences() {
     let place = Place::new(&["One."]);
     let folder = place.root.join(hostile("folder"));
     std::fs::create_dir(&folder).unwrap();

@@ -424,7 +424,7 @@ fn a_projects_file_only_lowers_and_the_command_line_counts_over_all() {
 
 /// A project may lower `file_bytes` to 1, but undo must still record larger files.
 #[test]
-fn a_lower_limit_of_files_takes_nothing_from_undo() {
+fn a_lower_limit_of_file_size_does_not_limit_undo() {
     let files = Files::new("", "[limits]\nfile_bytes = 1\n");
     let file = files.project.root.join("a.txt");
     std::fs::write(&file, "what stood here\n").unwrap();
@@ -441,7 +441,7 @@ fn a_lower_limit_of_files_takes_nothing_from_undo() {
 }
 
 #[test]
-fn nonsense_is_refused_wherever_it_is_written() {
+fn invalid_limits_are_refused_in_every_layer() {
     let refused = |files: &Files, args: &[&str], wanted: &[&str]| {
         let ran = files.run(&[&["config", "show"], args].concat(), "");
         assert_eq!(ran.status, 2, "{args:?}: {}", ran.out);
@@ -476,7 +476,7 @@ fn nonsense_is_refused_wherever_it_is_written() {
 
 /// The tools, the session and the parser of the program use the configured limits.
 #[test]
-fn the_program_keeps_to_its_limits() {
+fn the_program_uses_the_configured_limits() {
     let files = Files::new("[limits]\nsearch_matches = 2\ncalls = 2\n", "[limits]\ncommand_seconds_most = 9\n");
     files.project.file("a.txt", "x\nx\nx\n");
     let search = "```tool\n{\"name\": \"search\", \"args\": {\"pattern\": \"x\"}}\n```\n";

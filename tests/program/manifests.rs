@@ -78,7 +78,7 @@ fn pure_crates_name_only_pure_dependencies() {
 }
 
 #[test]
-fn every_dependency_and_feature_says_why() {
+fn every_dependency_and_feature_has_a_reason() {
     let mut wrong = Vec::new();
     let all = crates().into_iter().map(|name| format!("crates/{name}/Cargo.toml"));
     for path in all.chain(["Cargo.toml".to_owned(), "tests/kit/Cargo.toml".to_owned()]) {
@@ -128,7 +128,7 @@ fn the_kit_is_not_published() {
 }
 
 #[test]
-fn no_tool_knows_another() {
+fn no_tool_uses_another_tool() {
     let folder = root().join("crates/tools/src");
     let files: Vec<PathBuf> =
         fs::read_dir(folder).expect("the folder of the tools").flatten().map(|entry| entry.path()).collect();

@@ -160,7 +160,7 @@ fn a_call_asks_unless_the_settings_allow_it() {
 
 /// A project cannot name servers: its author could start a program that has the user's environment, files and network.
 #[test]
-fn a_project_names_no_servers() {
+fn a_project_cannot_configure_servers() {
     let project = Project::new();
     project.file(".toolfence.toml", "[mcp.theirs]\ncommand = \"bash -c 'echo > /tmp/never'\"\n");
     let coder = |args: &[&str], input: &str| Program::new(CODER, &project.home).args(args).run(&project.root, input);
@@ -227,7 +227,7 @@ fn tools_that_cannot_be_offered_are_left_out() {
 }
 
 #[test]
-fn faulty_answers_of_a_server_end_in_a_result() {
+fn invalid_answers_of_a_server_become_failed_results() {
     for (how, code, wanted) in [
         ("banner", None, "said hi"),
         ("twice", None, "first"),
@@ -296,7 +296,7 @@ fn a_server_that_changes_its_tools_is_not_called() {
 }
 
 #[test]
-fn the_sandbox_holds_the_server() {
+fn the_sandbox_confines_the_server() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let env = format!("env = {{ WORD = \"said\", PORT = \"{port}\" }}");
@@ -442,7 +442,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
 }
 
 #[test]
-fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
+fn removed_permissions_ask_again_after_a_restart() {
     let served = Served::with("well", "allow = [\"*\"]");
     let screen = served.talk(&["Done."]);
     screen.wait_for_last(">");
@@ -501,7 +501,7 @@ fn always_does_not_apply_to_another_server() {
 }
 
 #[test]
-fn a_server_that_is_waited_for_is_named() {
+fn the_name_of_a_slow_server_is_displayed() {
     let served = Served::new("slowly");
     let screen = served.talk(&["Done."]);
     screen.wait_for("Waiting up to 30 seconds for the tools of MCP servers");

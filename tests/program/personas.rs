@@ -240,7 +240,7 @@ fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
 }
 
 #[test]
-fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
+fn a_long_agent_file_is_truncated_and_a_link_is_not_followed() {
     let place = Place::new();
     let root = |name: &str| place.root.join(name);
     // The size limit splits a character of two bytes, so the cut must be one byte earlier.

@@ -70,7 +70,7 @@ fn a_turn_with_three_calls_and_a_table() {
 }
 
 #[test]
-fn a_failing_build_shows_its_end_and_all_of_it_on_demand() {
+fn a_failed_build_shows_its_end_and_its_full_output_on_demand() {
     let build = "for i in $(seq 1 30); do echo compiling $i; sleep 0.05; done; echo 'error: THE LAST LINE' >&2; exit 1";
     let replies = format!("%%% reply\n{}%%% reply\nIt fails.\n", call("bash", &serde_json::json!({"command": build})));
     let (project, home) = place(&replies);
@@ -301,7 +301,7 @@ fn a_stopped_call_is_reported_in_words_for_users() {
 
 /// The output of a stopped command stays on the screen.
 #[test]
-fn a_stopped_command_leaves_what_it_printed() {
+fn the_output_of_a_stopped_command_stays_on_the_screen() {
     let command = call("bash", &serde_json::json!({"command": "echo begun; sleep 60; echo never"}));
     let (project, home) = place(&format!("%%% reply\n{command}%%% reply\nIt was stopped.\n"));
     let screen = talk(project.path(), home.path(), &["--yes"], (40, 60));
@@ -316,7 +316,7 @@ fn a_stopped_command_leaves_what_it_printed() {
 
 /// Messages wrap between words, including wide ones.
 #[test]
-fn a_failure_is_broken_between_words_at_forty_columns() {
+fn error_messages_wrap_at_word_boundaries() {
     let (project, home) = place(
         "%%% reply\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"語語語語語 a name with blanks that is long\"}}\n```\n",
     );

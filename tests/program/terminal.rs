@@ -91,7 +91,7 @@ fn writing(command: &str) -> serde_json::Value {
 }
 
 #[test]
-fn only_what_is_typed_below_the_question_answers_it() {
+fn only_input_after_the_question_answers_it() {
     for (answer, ran) in [("n not now", false), ("y", true)] {
         let folder = with_call(&bash("touch ran"));
         let line = "sleep 1; \"$CODER\" exec --no-session < reply";
@@ -138,7 +138,7 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
 /// The first `y` to a question with folded rows only asks the user to look at them. A second `y` approves without a
 /// look, and then the result shows the change.
 #[test]
-fn a_yes_to_folded_rows_asks_for_a_look() {
+fn a_yes_to_folded_rows_must_be_repeated() {
     let write = |name: &str, lines: usize| {
         let content: String = (0..lines).map(|line| format!("line {line}\n")).collect();
         let call = serde_json::json!({"name": "write_file", "args": {"path": name, "content": content}});
@@ -216,7 +216,7 @@ fn the_question_says_what_always_stores() {
 }
 
 #[test]
-fn always_says_why_it_is_not_on_offer_and_asks_again() {
+fn always_explains_why_it_is_not_available_and_asks_again() {
     let folder = with_replies(&["python3 -c 1"]);
     let answers = ["a", "always", "always python3", "n"];
     let shown = on_a_terminal(folder.path(), &format!("{REPLAYED} --ask always"), "", &answers);
@@ -295,7 +295,7 @@ fn a_question_in_portuguese_takes_answers_in_portuguese() {
 
 /// An answer of several words is a denial with that text as its reason. An unknown single word repeats the question.
 #[test]
-fn any_other_sentence_is_a_no_with_that_reason() {
+fn any_other_sentence_is_a_denial_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
     let answers = ["sure", "use another file name please"];
     let shown = on_a_terminal_asking(folder.path(), REPLAYED, "Keep them? [", &answers);
@@ -381,7 +381,7 @@ fn a_project_is_trusted_after_its_file_is_displayed() {
 }
 
 #[test]
-fn nothing_steers_the_terminal() {
+fn untrusted_text_cannot_send_escape_sequences() {
     let mut call = bash("touch ran # \u{1b}]0;x\u{7}\u{9b}31m\u{202e}");
     call["reason"] = "a \u{1b}[2Jclear".into();
     let folder = with_call(&call);
@@ -625,7 +625,7 @@ fn a_call_that_is_withdrawn_leaves_no_line() {
 }
 
 #[test]
-fn a_command_that_is_written_steers_nothing() {
+fn a_streamed_command_cannot_send_escape_sequences() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\\u001b[2J\\u001b]0;x\\u0007語語語語語語語語語語語語語語語語語語語語語語語語語語";
     let call = format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"echo {text}");
@@ -637,7 +637,7 @@ fn a_command_that_is_written_steers_nothing() {
 }
 
 #[test]
-fn waiting_and_running_are_shown_and_taken_away() {
+fn the_status_is_displayed_and_erased() {
     let folder = tempfile::tempdir().unwrap();
     let call = format!("```tool\n{}\n```\n", bash("sleep 1; echo ran"));
     let shown = slowly(folder.path(), vec![vec![(1300, call)], answer("Done.\n")], 60, "--color always --yes", &[]);

@@ -141,7 +141,7 @@ impl Host for Watcher {
 }
 
 #[tokio::test]
-async fn reads_run_side_by_side_and_changes_alone() {
+async fn reads_run_in_parallel_and_changes_one_at_a_time() {
     let reply = [block("look", "one", 100), block("look", "two", 50), block("change", "three", 0)].concat();
     let mut it = fixture(replay(&[&reply, "Done."]));
     let mut watcher = Watcher::default();
@@ -305,7 +305,7 @@ async fn a_forged_result_stops_the_model_at_once() {
 }
 
 #[tokio::test]
-async fn a_cut_is_reported_to_the_host() {
+async fn a_truncated_reply_is_reported_to_the_host() {
     let mut it = fixture(Replay::parse("%%% reply finish=cut\nHalf an ans").expect("it is a recording"));
     assert_eq!(it.agent.run("go", &mut Nobody).await.unwrap(), StopReason::Unfinished(FinishReason::Cut));
 }

@@ -284,7 +284,7 @@ async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, L
 }
 
 #[tokio::test]
-async fn every_known_shape_of_a_refusal_is_survived() {
+async fn every_known_form_of_a_refusal_is_understood() {
     for (name, refuses) in SHAPES {
         let (mut agent, log, _folder) = unknowing(refuses, 9000, 20).await;
         let mut person = Person::default();
@@ -298,7 +298,7 @@ async fn every_known_shape_of_a_refusal_is_survived() {
 }
 
 #[tokio::test]
-async fn the_error_says_what_to_do_if_nothing_can_be_left_out() {
+async fn the_error_gives_advice_if_nothing_can_be_compacted() {
     let (mut agent, log, _folder) = unknowing(llama, 60, 0).await;
     let error = agent.run(&"word ".repeat(200), &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: Some(_), window: Some(60) }), "{error:?}");

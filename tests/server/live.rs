@@ -131,7 +131,7 @@ async fn a_reply_with_a_call_arrives_in_pieces() {
 }
 
 #[tokio::test]
-async fn ends_that_are_not_the_models_own() {
+async fn replies_that_the_server_ends_early_report_the_reason() {
     let Some(mut server) = Server::start(&["--context", "1024"]) else { return };
     let long = "root ::= \"ä\" root";
     let mut limited = options(&server.url, Some(long));

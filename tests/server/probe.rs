@@ -159,7 +159,7 @@ async fn answers_of(backend: &dyn Backend) -> Answers {
 }
 
 #[tokio::test]
-async fn a_good_backend_has_good_answers() {
+async fn a_good_backend_passes_the_probe() {
     let answers = answers_of(&Stub { obeys: Some(Form::Grammar), ..Stub::clean() }).await;
     let want = Answers {
         stream: StreamAnswer::Streams { pieces: 12 },
@@ -322,7 +322,7 @@ impl Backend for Silent {
 }
 
 #[tokio::test]
-async fn without_an_answer_to_the_first_question_no_other_is_asked() {
+async fn without_an_answer_to_the_first_question_the_probe_stops() {
     let options = Options { request: Duration::from_millis(20), ..Options::default() };
     let mut requests = 0;
     let answers = probe::ask_backend(&Silent, &options, &mut |_| requests += 1).await;
@@ -340,7 +340,7 @@ async fn without_an_answer_to_the_first_question_no_other_is_asked() {
 }
 
 #[tokio::test]
-async fn a_question_without_an_answer_leaves_the_others() {
+async fn a_failed_question_does_not_affect_the_other_answers() {
     /// Fails from its second reply on.
     struct Failing(Stub);
     impl Backend for Failing {
@@ -490,7 +490,7 @@ impl Backend for Recorded {
 
 /// The rest of a call is not a whole reply, so it is requested without the grammar of whole replies.
 #[tokio::test]
-async fn the_rest_of_a_call_is_held_to_no_grammar() {
+async fn the_continuation_of_a_call_is_requested_without_a_grammar() {
     let body = "A first line of a text that is long.\nA second line that breaks off.";
     let block = format!("```tool\n{{\"name\": \"change\", \"args\": {{\"word\": \"<<EOF\"}}}}\n{body}\nEOF\n```\n");
     let (first, rest) = block.split_at(block.find("breaks").unwrap());
@@ -560,7 +560,7 @@ mod program {
     }
 
     #[test]
-    fn the_answers_of_the_doctor_count_in_later_runs() {
+    fn later_runs_use_the_answers_of_the_doctor() {
         let stub = Stub {
             system: System::Lost,
             obeys: Some(Form::Structured),

@@ -112,7 +112,7 @@ async fn malformed_and_cut_blocks_are_reported_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_since_an_earlier_reply_read_it_is_a_conflict() {
+async fn editing_a_file_that_changed_since_it_was_read_is_a_conflict() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("a.txt");
     std::fs::write(&file, "one\ntwo\n").expect("it can be written");

@@ -154,7 +154,7 @@ async fn a_resumed_session_sends_what_the_first_one_would_have_sent() {
 
 /// For any reply, the resumed history is the same, and every record is valid.
 #[tokio::test]
-async fn any_reply_is_sent_again_as_it_was() {
+async fn a_resumed_history_has_any_reply_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let mut replies: Vec<String> = CaseFiles::of("parse").replies().into_iter().map(|case| case.reply).collect();
     assert!(replies.len() > 100);
@@ -272,7 +272,7 @@ impl Host for Impatient {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_stopped_is_sent_again_as_it_was() {
+async fn a_resumed_history_has_a_stopped_turn_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();

@@ -268,7 +268,7 @@ fn any_sequence_of_commands_that_is_kept_equals_a_plain_run() {
 
 /// Entries that the user removes or renames while a command runs are not restored.
 #[test]
-fn what_the_user_removed_in_the_meantime_is_a_conflict() {
+fn paths_that_the_user_removed_meanwhile_are_conflicts() {
     for act in ["rm a.txt", "mv src lib", "mv a.txt b.txt", "rm -rf src"] {
         let scene = Scene::new();
         let since = Moment::next(scene.home.path()).expect("a file can be made");
@@ -287,7 +287,7 @@ fn what_the_user_removed_in_the_meantime_is_a_conflict() {
 }
 
 #[test]
-fn the_same_bytes_are_no_change() {
+fn writing_the_same_bytes_is_not_a_change() {
     let scene = Scene::new();
     for (command, expected) in [
         ("cat a.txt > /dev/null; ls -R > /dev/null", &[][..]),
@@ -340,7 +340,7 @@ fn a_hidden_file_is_absent_and_never_removed() {
 }
 
 #[test]
-fn a_layer_has_limits() {
+fn a_layer_with_too_many_entries_or_too_deep_folders_is_refused() {
     let scene = Scene::new();
     let layer = scene.layer();
     scene.run(&layer, "mkdir many && cd many && touch $(seq 50); for i in $(seq 300); do mkdir d && cd d; done");

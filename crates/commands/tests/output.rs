@@ -108,7 +108,7 @@ fn output_is_what_git_ignores_and_does_not_track() {
 
 /// If a repository is inside another one, its ignore rules do not apply to files that the outer one tracks.
 #[test]
-fn a_repository_in_another_one_makes_no_tracked_files_output() {
+fn rules_of_a_nested_repository_do_not_make_tracked_files_output() {
     let root = project();
     let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
     let inner = root.path().join("src");
@@ -131,7 +131,7 @@ fn without_a_repository_nothing_is_output() {
 
 /// The paths have bytes that git would quote, and together they exceed the buffer of a pipe.
 #[test]
-fn any_number_of_paths_of_any_bytes_can_be_asked_about() {
+fn git_classifies_any_number_of_paths_with_any_bytes() {
     use std::os::unix::ffi::OsStrExt;
     let root = project();
     let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");

@@ -118,7 +118,7 @@ fn shown(files: &Files) -> String {
 
 /// The policy judges the names that [`patch::names`] returns, so these must include every changed file.
 #[test]
-fn every_name_that_is_touched_is_named() {
+fn names_include_every_changed_file() {
     let mut planned_cases = 0;
     for case in all() {
         let named = toolfence_patch::names(&case.patch, &case.base);

@@ -202,7 +202,7 @@ fn changed(document: &Value, at: &str, value: Option<&Value>) -> Option<Value> {
 }
 
 #[test]
-fn an_edit_changes_its_value_and_nothing_else() {
+fn an_edit_changes_only_its_value() {
     let mut random = Random::new(23);
     let values = [json!(7), json!("new"), json!({"k": [1, {"l": "//"}], "m": {}}), json!([[], "x"]), json!(null)];
     let (mut set, mut added, mut removed, mut refused) = (0, 0, 0, 0);
@@ -313,7 +313,7 @@ fn hostile_texts_are_refused_or_edited_in_linear_time() {
 }
 
 #[test]
-fn the_mark_of_utf_8_stays() {
+fn a_byte_order_mark_is_kept() {
     let value = json!(2);
     let edit = [DataEdit { at: "/a", value: Some(&value) }];
     assert_eq!(edit_data("\u{feff}{\"a\":1}".as_bytes(), &edit), Ok("\u{feff}{\"a\":2}".as_bytes().to_vec()));

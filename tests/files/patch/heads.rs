@@ -35,7 +35,7 @@ fn tree(random: &mut Random) -> Files {
 
 /// Every file has the same lines, so that a wrong prefix would find them in another file.
 #[test]
-fn the_pair_of_names_decides_which_file_changes() {
+fn the_two_names_of_a_head_determine_the_changed_file() {
     let mut random = Random::new(31);
     for _ in 0..20_000 {
         let files = tree(&mut random);
@@ -115,7 +115,7 @@ fn names_without_a_head_of_git_have_one_reading() {
 /// A head whose lines contradict each other is refused. If lines are missing, the patch may apply to its own file, but
 /// never to another one.
 #[test]
-fn a_head_with_a_foreign_line_is_refused() {
+fn a_head_with_contradictory_lines_is_refused() {
     const HEADS: [&[&str]; 5] = [
         &["diff --git a/x b/x", "--- a/x", "+++ b/x", "@@ -1,2 +1,2 @@", "-one", "+1", " two"],
         &[

@@ -221,7 +221,7 @@ fn a_file_that_grew_elsewhere_gets_the_same_change() {
 
 /// If the file is indented much deeper than the patch, the patch's added lines get more blanks, but only up to a bound.
 #[test]
-fn blanks_that_added_lines_get_are_bounded() {
+fn the_blanks_of_added_lines_are_bounded() {
     let deep = " ".repeat(200);
     let old = format!("{deep}a\n{deep}b\n");
     let patch = |lines: usize| format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n{} b\n", "+c\n".repeat(lines));

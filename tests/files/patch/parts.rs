@@ -132,7 +132,7 @@ fn cases_hold_with_crlf() {
 
 /// Compares the result with a simple implementation, which applies the edits to a vector of lines, the last one first.
 #[test]
-fn edits_are_as_if_made_from_the_last_line_up() {
+fn edits_use_the_line_numbers_of_the_original_text() {
     let mut random = Random::new(21);
     let (mut made, mut refused) = (0, 0);
     for _ in 0..20_000 {

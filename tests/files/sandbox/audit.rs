@@ -127,7 +127,7 @@ fn decisions_and_results_are_logged_without_secrets() {
 }
 
 #[test]
-fn a_log_that_is_not_wanted_is_not_kept() {
+fn no_log_is_kept_if_transcripts_are_off() {
     let place = Place::new();
     std::fs::create_dir_all(place.beside.join("config/toolfence")).expect("a folder can be made");
     std::fs::write(

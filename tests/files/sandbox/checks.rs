@@ -105,7 +105,7 @@ const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_languages_own_checkers_run() {
+fn the_checkers_of_each_language_run() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     for (program, path, good, bad, says) in TEXTS {

@@ -175,7 +175,7 @@ fn remaining_containers(program: &PathBuf) -> String {
 }
 
 #[test]
-fn a_real_engine_holds_a_command() {
+fn a_real_engine_isolates_a_command() {
     let Some((program, settings)) = real() else { return };
     let place = Place::new();
     place.file(".env", "KEY=SECRETVALUE\n");
@@ -205,7 +205,7 @@ fn a_real_engine_holds_a_command() {
 }
 
 #[test]
-fn a_real_engine_ends_what_it_runs() {
+fn a_real_engine_ends_all_processes_of_a_command() {
     let Some((program, settings)) = real() else { return };
     let place = Place::new();
     let command = "echo before; trap '' TERM; sleep 72302 & sleep 72302; sleep 72302";

@@ -92,7 +92,7 @@ fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
 }
 
 #[test]
-fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
+fn the_first_result_explains_why_there_is_no_private_copy() {
     let place = Place::new();
     let switched_off = runner(&place.root, Settings::new()).without_private_copies(text!("It is switched off."));
     let without_sandbox = place.on_copies(Settings::new().mode(Mode::Off));

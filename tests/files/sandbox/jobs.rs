@@ -226,7 +226,7 @@ fn jobs_end_with_the_session() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_while_it_could_become_a_job_leaves_nothing() {
+fn a_call_cancelled_before_it_becomes_a_job_leaves_no_process() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let args = [("command".to_owned(), json!(own("sleep 72105"))), ("timeout".to_owned(), json!(60))];

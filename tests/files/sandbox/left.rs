@@ -55,7 +55,7 @@ fn without_a_namespace() -> [Settings; 2] {
 }
 
 #[test]
-fn an_end_leaves_no_process_without_a_namespace() {
+fn no_process_remains_after_a_command_without_a_namespace() {
     let _alone = one_at_a_time();
     for settings in without_a_namespace() {
         for (command, marker) in LEAVERS {
@@ -111,7 +111,7 @@ fn a_missing_helper_is_explained() {
 }
 
 #[test]
-fn an_end_leaves_no_process() {
+fn no_process_remains_after_a_command() {
     let _alone = one_at_a_time();
     let place = Place::new();
     for (command, marker) in LEAVERS {
@@ -145,7 +145,7 @@ fn a_timeout_sends_sigterm_first() {
 }
 
 #[test]
-fn a_storm_of_forks_ends_with_its_time() {
+fn a_fork_bomb_ends_at_the_timeout() {
     let place = Place::new();
     let settings = Settings::new().processes(400);
     let command = "f() { sleep 72012 & for i in 1 2; do f & done; wait; }; f 2>/dev/null";
@@ -169,7 +169,7 @@ fn a_storm_of_forks_ends_with_its_time() {
 }
 
 #[test]
-fn the_bound_of_processes_is_the_commands_own() {
+fn each_command_has_its_own_limit_of_processes() {
     let place = Place::new();
     let Some(result) = place.run_with(Settings::new(), json!({"command": "cat /proc/sys/kernel/pid_max"})) else {
         return;
@@ -180,7 +180,7 @@ fn the_bound_of_processes_is_the_commands_own() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_nothing() {
+fn a_cancelled_call_leaves_no_process() {
     let place = Place::new();
     let runner = Arc::new(place.runner());
     if !has_sandbox(&runner) {

@@ -50,7 +50,7 @@ fn memory_that_forks_share_counts_once() {
 }
 
 #[test]
-fn private_folders_have_a_size() {
+fn private_folders_have_a_size_limit() {
     let place = Place::new();
     let settings = Settings::new().memory(100 << 20);
     for folder in ["/tmp", "/dev/shm", "$HOME"] {
@@ -62,7 +62,7 @@ fn private_folders_have_a_size() {
 
 /// When memory runs out, the kernel kills a command before the host.
 #[test]
-fn a_command_is_the_first_to_go() {
+fn the_kernel_kills_a_command_before_the_host() {
     let place = Place::new();
     for settings in all() {
         let result = place.run_regardless(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));

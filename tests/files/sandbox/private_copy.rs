@@ -231,7 +231,7 @@ fn links_and_modes_are_shown_before_the_diffs() {
 }
 
 #[test]
-fn what_is_not_kept_is_named_with_the_reason_and_later_writing_calls_are_cancelled() {
+fn discarded_changes_are_reported_and_later_writing_calls_are_cancelled() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
     copied.place.file("a.txt", "one\n");
     let before = copied.picture();
@@ -275,7 +275,7 @@ fn always_keeps_the_changes_of_the_exact_command_only() {
 }
 
 #[test]
-fn all_changes_in_this_project_makes_the_mode_sandboxed() {
+fn the_answer_all_changes_in_this_project_sets_the_mode_to_sandboxed() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
     copied.bash("echo x > a.txt", &[Say::Project]);
     assert_eq!(copied.policy.settings().ask, AskMode::Sandboxed);

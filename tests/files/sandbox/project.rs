@@ -77,7 +77,7 @@ fn write(path: &str, content: &str) -> String {
 }
 
 #[test]
-fn new_errors_in_the_project_follow_the_results() {
+fn new_errors_in_the_project_are_reported_after_the_results() {
     let place = Place::new();
     place.file("a.txt", "one\nWRONG an old one\n");
     let runner = Arc::new(place.on_copies(Settings::new()));

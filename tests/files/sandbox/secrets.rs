@@ -47,7 +47,7 @@ fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)>
 }
 
 #[test]
-fn all_layers_agree_about_a_name() {
+fn tools_policy_and_masks_agree_about_every_name() {
     let place = Place::new();
     let mut files: Vec<(String, bool, &str)> = Vec::new();
     let names = NAMES.lines().filter(|line| !line.starts_with('#') && !line.contains(".."));
@@ -136,7 +136,7 @@ fn hidden_files_stay_hidden_after_a_move() {
 /// Commands cannot remove the folder of a rule, at any depth. A build may still remove hidden files in folders that git
 /// ignores.
 #[test]
-fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
+fn folders_of_a_rule_cannot_be_removed_except_in_build_folders() {
     let place = Place::new();
     let deep: Vec<String> =
         [0, 29, 30, 31, 32, 33, 64].map(|depth| format!("deep{depth}/{}", "d/".repeat(depth))).into();

@@ -61,7 +61,7 @@ fn files_in_home_and_tmp_last_as_long_as_the_session() {
 
 /// The project is below `/tmp`, which the commands of the session share, but none of them can move it.
 #[test]
-fn the_project_stays_where_it_is_in_a_shared_folder() {
+fn the_project_cannot_be_moved_in_a_shared_folder() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     place.file("a.txt", "of the project\n");
@@ -79,7 +79,7 @@ fn the_project_stays_where_it_is_in_a_shared_folder() {
 /// Plants files in the shared folders. They do not change what the next command sees of the machine, and the setup of
 /// the next sandbox does not open, follow or list them.
 #[test]
-fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
+fn files_planted_in_shared_folders_do_not_affect_the_next_sandbox() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     place.file("a.txt", "of the project\n");
@@ -267,7 +267,7 @@ fn a_command_next_to_a_job_has_no_unix_sockets() {
 
 /// An MCP server may have network access and paths that commands do not have.
 #[test]
-fn a_service_has_no_part_in_the_session() {
+fn a_service_does_not_share_the_session() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let look = "cat /tmp/72309 ~/72309 2>&1; readlink /proc/self/ns/net";
@@ -369,7 +369,7 @@ fn nothing_of_a_session_is_left_when_its_host_is_killed() {
 
 /// A helper that gets no plan exits with status 125.
 #[test]
-fn a_helper_that_begins_no_session_ends() {
+fn a_helper_without_a_plan_ends() {
     let mut helper = Command::new(HELPER)
         .arg("--toolfence-begin-session")
         .stdin(Stdio::null())

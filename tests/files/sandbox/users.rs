@@ -86,7 +86,7 @@ fn root_needs_no_user_namespace() {
 }
 
 #[test]
-fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
+fn without_namespaces_only_landlock_limits_commands() {
     let nobody = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"];
     let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
     through.extend(nobody);

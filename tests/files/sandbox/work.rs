@@ -24,7 +24,7 @@ fn the_policy_knows_about_the_sandbox() {
 }
 
 #[test]
-fn output_order_status_and_folder_are_as_outside() {
+fn output_order_status_and_folder_are_as_without_a_sandbox() {
     let place = Place::new();
     place.file("sub/f", "");
     let command = "echo one; echo two >&2; echo three >/dev/stdout; pwd; exit 3";
@@ -64,7 +64,7 @@ fn a_failed_lookup_without_network_is_noted() {
 }
 
 #[test]
-fn outside_the_sandbox_nothing_is_confined() {
+fn commands_outside_the_sandbox_are_not_confined() {
     let place = Place::new();
     let secret = place.beside.join("private.txt");
     let command = format!("cat {}", secret.display());

@@ -64,7 +64,7 @@ fn every_tool_that_changes_files_checks_them() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_happen() {
+fn a_dry_run_reports_the_planned_changes() {
     let place = Place::new();
     place.file("a.json", GOOD);
     let mut args = edit(3, "  \"b\": [1, 2,]");

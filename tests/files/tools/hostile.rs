@@ -43,7 +43,7 @@ fn on_path(place: &Place, path: &OsString) -> CommandRunner {
 }
 
 #[test]
-fn a_project_in_the_path_runs_under_no_name_of_the_system() {
+fn programs_of_the_project_in_the_path_do_not_run_unasked() {
     let place = Place::new();
     program(&place, "bin/ls", "#!/bin/sh\necho EVIL\n");
     program(&place, "bin/own", "#!/bin/sh\necho EVIL\n");

@@ -79,7 +79,7 @@ Created new/file.txt
 
 /// If a link leads to the root, the root has two spellings. In the plan, a file has one name with either of them.
 #[test]
-fn absolute_names_below_the_root_are_relative_ones() {
+fn absolute_names_below_the_root_become_relative() {
     let place = place();
     let root = place.root.to_str().expect("it is UTF-8").to_owned();
     for (patch, want) in [

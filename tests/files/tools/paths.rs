@@ -91,7 +91,7 @@ fn a_link_that_leads_out_is_named() {
 }
 
 #[test]
-fn refused_paths_are_refused_by_every_way() {
+fn every_operation_refuses_refused_paths() {
     let place = Place::full();
     let workspace = place.workspace();
     let before = (picture(&place.root), picture(&place.beside));
@@ -163,7 +163,7 @@ fn a_refused_write_leaves_every_byte() {
 }
 
 #[test]
-fn no_answer_holds_what_is_outside_or_blocked() {
+fn no_answer_contains_outside_or_blocked_content() {
     let place = Place::full();
     let workspace = place.workspace();
     let stop = Stop::default();
@@ -207,7 +207,7 @@ fn a_link_to_a_secret_is_refused_by_its_real_name() {
 }
 
 #[test]
-fn paths_that_are_fine() {
+fn valid_spellings_of_a_path_are_accepted() {
     let place = Place::full();
     let workspace = place.workspace();
     let absolute = place.at("src/main.rs");
@@ -243,7 +243,7 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_not_an_empty_one() {
+fn a_missing_root_is_an_error_and_not_an_empty_folder() {
     let place = Place::new();
     place.file("a/b.txt", "x\n");
     let workspace = place.workspace();
@@ -298,7 +298,7 @@ fn a_missing_file_offers_close_names_and_no_blocked_one() {
 }
 
 #[test]
-fn a_name_that_is_elsewhere_is_offered_from_there() {
+fn a_missing_file_suggests_the_same_name_elsewhere() {
     let place = Place::full();
     place.file("deep/in/the/tree/helper.rs", "");
     place.file("deep/helper.rs", "");
@@ -332,7 +332,7 @@ fn a_name_that_is_elsewhere_is_offered_from_there() {
 }
 
 #[test]
-fn names_that_are_too_long_are_an_error_and_not_a_crash() {
+fn names_that_are_too_long_are_an_error() {
     let place = Place::new();
     let workspace = place.workspace();
     for path in ["n".repeat(300), "n/".repeat(3000), "n".repeat(100_000)] {

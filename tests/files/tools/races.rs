@@ -54,7 +54,7 @@ fn a_swapped_link_never_leads_out() {
 }
 
 #[test]
-fn a_swapped_link_never_lets_a_write_out() {
+fn a_swapped_link_never_redirects_a_write() {
     let place = Place::new();
     place.file("inside/private.txt", "INSIDE\n");
     let workspace = place.workspace();
@@ -70,7 +70,7 @@ fn a_swapped_link_never_lets_a_write_out() {
 }
 
 #[test]
-fn a_write_that_would_undo_anothers_is_a_conflict() {
+fn a_write_over_a_concurrent_change_is_a_conflict() {
     use std::io::Write;
     let place = Place::new();
     let old = "old\n".repeat(100_000);

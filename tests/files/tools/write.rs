@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use toolfence_protocol::ErrorCode::{InvalidArgument, PermissionDenied, TooLarge};
 
 #[test]
-fn a_new_file_with_its_folders() {
+fn a_new_file_is_created_with_its_folders() {
     let place = Place::new();
     let written = place.workspace().changes().write("a/b/c.txt", "one\ntwo\n").expect("it is inside");
     assert_eq!((written.path.as_str(), written.created, written.added), ("a/b/c.txt", true, 2));
@@ -16,7 +16,7 @@ fn a_new_file_with_its_folders() {
 }
 
 #[test]
-fn mode_line_endings_and_mark_stay() {
+fn writes_keep_the_mode_line_endings_and_byte_order_mark() {
     let place = Place::new();
     place.file("run.sh", "\u{FEFF}one\r\ntwo\r\n");
     fs::set_permissions(place.at("run.sh"), fs::Permissions::from_mode(0o751)).expect("it is ours");
@@ -72,7 +72,7 @@ fn ten_megabytes_and_not_one_byte_more() {
 }
 
 #[test]
-fn a_read_only_file_stays_as_it_is() {
+fn a_read_only_file_is_not_changed() {
     let place = Place::new();
     place.file("fixed", "old\n");
     fs::set_permissions(place.at("fixed"), fs::Permissions::from_mode(0o444)).expect("it is ours");

@@ -30,7 +30,7 @@ fn refusals(outcome: &Outcome) -> Vec<(&str, Unrestored)> {
 }
 
 #[test]
-fn names_in_a_history_lead_nowhere_else() {
+fn forged_names_in_a_history_do_not_lead_out() {
     let place = Place::new();
     fs::create_dir_all(place.root().join(".git/hooks")).unwrap();
     fs::create_dir(place.home.path().join("beside")).unwrap();
@@ -108,7 +108,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_folder_leads_nowhere() {
+fn a_link_in_place_of_a_folder_is_not_followed() {
     let place = Place::new();
     fs::create_dir(place.home.path().join("beside")).unwrap();
     fs::write(place.home.path().join("beside/a"), "new").unwrap();
@@ -124,7 +124,7 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_no_panic() {
+fn a_missing_root_does_not_panic() {
     let place = Place::new();
     place.turn(|| place.write("a", "one"));
     fs::remove_dir_all(place.root()).unwrap();

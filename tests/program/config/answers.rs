@@ -37,7 +37,7 @@ fn after(command: &str) -> Policy {
 }
 
 #[test]
-fn exactly_the_command_runs_and_nothing_else() {
+fn an_always_answer_covers_only_the_exact_command() {
     let policy = after("mkdir build");
     assert!(bash(&policy, "mkdir build").is_none());
     for asks in
@@ -50,7 +50,7 @@ fn exactly_the_command_runs_and_nothing_else() {
 }
 
 #[test]
-fn the_folder_is_part_of_the_answer() {
+fn an_always_answer_covers_only_the_same_folder() {
     let at = |policy: &Policy, cwd: &str| asked(policy, "bash", &json!({"command": "touch a", "cwd": cwd}), &LINKED);
     let mut policy = Policy::default();
     policy.remember(at(&policy, "link").expect("it asks").approve_always().1);
@@ -59,7 +59,7 @@ fn the_folder_is_part_of_the_answer() {
 }
 
 #[test]
-fn what_is_denied_stays_denied() {
+fn an_always_answer_does_not_override_a_denial() {
     let mut policy = after("touch a");
     let verdict = |policy: &Policy, text: &str| policy.judge_command(text, "", &LINKED).judgement;
     assert_eq!(verdict(&policy, "touch a; rm -rf /"), Judgement::Deny);
@@ -122,7 +122,7 @@ fn a_decision_marks_what_asks() {
 }
 
 #[test]
-fn a_session_remembers_until_it_ends() {
+fn answers_are_remembered_until_the_session_ends() {
     let block = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch a\"}}\n```\n";
     let mut session = Session::new(SessionOptions::default(), Arc::new(catalog()), Policy::default(), Arc::new(LINKED));
     session.handle(Input::User("go"));

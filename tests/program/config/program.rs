@@ -101,7 +101,7 @@ fn yes_does_not_let_a_command_leave_the_sandbox_unless_the_users_own_settings_do
 }
 
 #[test]
-fn every_layer_counts_over_the_one_below() {
+fn each_layer_of_settings_overrides_the_one_below() {
     let place = Place::new();
     assert_eq!(place.value("ask", &[]), ("risky".into(), "default".into()));
     let place = place.own("ask = \"sandboxed\"\nmodel = \"mine\"\nlang = \"pt\"\n");
@@ -146,7 +146,7 @@ fn rules_of_all_layers_hold() {
 }
 
 #[test]
-fn a_project_cannot_loosen_nor_choose_who_answers() {
+fn a_project_cannot_loosen_the_policy_or_choose_the_backend() {
     for (text, wanted) in [
         ("[commands]\nallow = [\"make\"]\n", "line 2, column 1: commands.allow is not allowed here"),
         ("[paths]\nallow = [\"*.pem\"]\n", "line 2, column 1: paths.allow is not allowed here"),
@@ -180,7 +180,7 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
 }
 
 #[test]
-fn trust_is_for_exactly_this_content() {
+fn trust_applies_only_to_the_exact_content() {
     let place = Place::new().project("model = \"theirs\"\n");
     let alone = place.run(&["config", "trust"], "y\n");
     assert_eq!(alone.status, 2, "nobody is there to say yes");
@@ -213,7 +213,7 @@ fn a_link_is_named_and_the_other_files_are_trusted() {
 }
 
 #[test]
-fn trust_is_for_this_project_alone() {
+fn trust_applies_only_to_one_project() {
     let place = Place::new().project("model = \"theirs\"\n");
     assert_eq!(place.run(&["config", "trust", "--yes"], "").status, 0);
     let other = place.home.join("other");
@@ -375,7 +375,7 @@ fn custom_checkers_run() {
 
 /// Prices in the user's settings file are used to compute the cost.
 #[test]
-fn prices_are_read_and_counted_with() {
+fn configured_prices_determine_the_cost() {
     let place = Place::new().own(
         "model = \"tiny\"\n[prices.tiny]\ninput = 1000\noutput = 2_000.5\n[prices.\"b/c\"]\ninput = 0\ncached = 0.5\noutput = 1\n",
     );
@@ -453,7 +453,7 @@ fn tools_cannot_change_the_target_of_a_linked_settings_file() {
 }
 
 #[test]
-fn a_persona_tightens() {
+fn a_persona_can_only_tighten_the_policy() {
     let place = Place::new().own("persona = \"careful.md\"\nask = \"never\"\n");
     let persona = |policy: &str| {
         let text = format!("+++\nname = \"careful\"\n[policy]\n{policy}+++\nYou are careful.\n");

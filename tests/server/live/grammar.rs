@@ -98,7 +98,7 @@ fn alone() -> impl Iterator<Item = Catalog> {
 }
 
 #[tokio::test]
-async fn noise_under_the_grammar_is_nothing_but_valid_calls() {
+async fn random_output_under_the_grammar_is_only_valid_calls() {
     let Some(mut run) = Run::new() else { return };
     for catalog in alone() {
         let text = grammar::gbnf(&catalog, &small(Start::Reply, CALLS));
@@ -116,7 +116,7 @@ async fn noise_under_the_grammar_is_nothing_but_valid_calls() {
 }
 
 #[tokio::test]
-async fn noise_under_the_bare_grammar_is_one_valid_call() {
+async fn random_output_under_the_bare_grammar_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
     for catalog in alone() {
         let text = grammar::gbnf(&catalog, &small(Start::Bare, 1));
@@ -138,7 +138,7 @@ fn is_spoiled_by_an_escape(reply: &str) -> bool {
 /// The server parses such replies itself and cuts those with invalid UTF-8. They are counted separately, and requested
 /// again with another seed.
 #[tokio::test]
-async fn noise_under_the_schema_is_one_valid_call() {
+async fn random_output_under_the_schema_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
     let wanted = rounds() / 3;
     let (mut cut, mut spoiled) = (0, 0);
@@ -167,7 +167,7 @@ async fn noise_under_the_schema_is_one_valid_call() {
 
 /// The server accepts the default grammar with its large bounds, and the grammar with the largest bounds.
 #[tokio::test]
-async fn the_server_takes_the_bounds_as_they_come() {
+async fn the_server_accepts_default_and_maximum_bounds() {
     let Some(server) = Server::start(&[]) else { return };
     let most = usize::MAX;
     let starts = [Start::Reply, Start::Trigger, Start::Bare];

@@ -86,7 +86,7 @@ fn changes_are_asked_about_after_the_command_and_kept_after_a_yes() {
 }
 
 #[test]
-fn the_reason_of_a_no_reaches_the_model_and_nothing_is_kept() {
+fn the_reason_of_a_denial_reaches_the_model_and_nothing_is_kept() {
     let project = Project::new();
     let Some(pipe) = project.pipe(AskMode::Risky) else { return };
     served(pipe, async |client: &mut Client| {
@@ -129,7 +129,7 @@ fn an_answer_that_the_question_does_not_take_leaves_it_open() {
 }
 
 #[test]
-fn always_keeps_the_changes_of_the_same_command_and_project_those_of_every_call() {
+fn always_applies_to_the_same_command_and_project_to_every_call() {
     let project = Project::new();
     let Some(pipe) = project.pipe(AskMode::Risky) else { return };
     served(pipe, async |client: &mut Client| {

@@ -95,7 +95,7 @@ fn a_command_keeps_its_deadline_while_the_client_does_not_read() {
 /// Sends every kind of line in random order, some of them damaged. The pipe's lines match the schema, and a turn can
 /// always be ended and another one begun.
 #[test]
-fn any_lines_are_survived() {
+fn no_sequence_of_lines_breaks_the_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(7);
     let schema = Schema::new();

@@ -260,7 +260,7 @@ fn a_tool_of_the_clients_is_run_by_the_client() {
 }
 
 #[test]
-fn tools_of_the_client_run_side_by_side_and_are_answered_in_any_order() {
+fn client_tools_run_in_parallel_and_are_answered_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
     let weather = json!({"name": "weather", "effect": "read"});
     served(fixture(folder.path()), async |client: &mut Client| {
@@ -450,7 +450,7 @@ fn a_client_sets_limits_between_turns() {
 }
 
 #[test]
-fn a_client_says_how_results_are_written() {
+fn a_client_chooses_the_format_of_results() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "hi\n").unwrap();
     served(fixture(folder.path()), async |client: &mut Client| {
@@ -507,7 +507,7 @@ fn a_turn_is_cancelled_from_anywhere() {
 }
 
 #[test]
-fn the_size_of_chunks_means_nothing() {
+fn chunk_sizes_do_not_change_the_events() {
     let folder = tempfile::tempdir().unwrap();
     let reply = "Both.\n```tool\n{\"name\": \"list_files\"}\n```\nand\n```tool\n{'name': 'list_files',}\n```\nso.";
     let received = |bytes: usize| {

@@ -161,7 +161,7 @@ async fn a_streaming_agent_gets_a_whole_turn() {
 
 /// The client sends a small request without tools that requires a format of the answer.
 #[tokio::test]
-async fn a_form_of_the_answer_is_enforced_without_tools() {
+async fn a_required_answer_format_is_enforced_without_tools() {
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false});
     let request = json!({"model": "m", "max_tokens": 100, "stream": true, "tools": [], "system": "Give a title.",
         "messages": [{"role": "user", "content": "fix"}], "output_config": {"format": {"type": "json_schema", "schema": schema}}});

@@ -172,7 +172,7 @@ const TEXTS: &[&str] = &[
 /// A past call in the history, as the model sees it, parses to the same call, and its long texts have the form that the
 /// instructions teach.
 #[tokio::test]
-async fn any_call_of_the_history_is_read_as_the_same() {
+async fn any_call_of_the_history_parses_to_the_same_call() {
     let mut random = Random::new(9);
     let text = |random: &mut Random| random.text(TEXTS, 5);
     let messages: Vec<(Value, Vec<Value>)> = (0..400)
@@ -380,7 +380,7 @@ async fn a_nested_model_is_described_checked_and_fitted() {
 }
 
 #[tokio::test]
-async fn a_form_of_the_answer_is_held_back_until_there_is_one() {
+async fn an_answer_with_a_required_format_is_held_back_until_it_is_valid() {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": true}});
     let answered = "{\"city\": \"Lisbon\"}";
@@ -434,7 +434,7 @@ async fn a_long_text_is_taught_without_escapes() {
 
 /// Strict function schemas require every argument and allow null for optional ones, so null must be passed on.
 #[tokio::test]
-async fn null_is_a_value_where_the_schema_has_it() {
+async fn null_is_passed_on_if_the_schema_allows_it() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"], "additionalProperties": false});
     let tool = json!({"type": "function", "function": {"name": "f", "parameters": schema, "strict": true}});
     let asked = with(|request| request["tools"] = json!([tool]));
@@ -500,7 +500,7 @@ async fn an_upstream_that_refuses_the_grammar_is_asked_without_it() {
 
 /// Strict chat templates accept one system message at the beginning, and then user and assistant messages in turn.
 #[tokio::test]
-async fn messages_come_out_as_strict_templates_need_them() {
+async fn messages_have_the_order_that_strict_templates_require() {
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
     let got = asked(&with(|request| {
         request["messages"] = json!([
@@ -549,7 +549,7 @@ async fn functions_of_the_old_form_are_refused_with_advice() {
 
 /// Pages of allowed origins may use the proxy; their browsers send a preflight first.
 #[tokio::test]
-async fn pages_of_named_origins_may_ask() {
+async fn pages_of_allowed_origins_may_send_requests() {
     let page = "https://chat.example";
     let named = |options: &mut toolfence_server::proxy::ProxyOptions| {
         (options.origins, options.key) = (vec!["https://chat.example".into()], Some("secret".into()));

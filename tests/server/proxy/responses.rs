@@ -134,7 +134,7 @@ async fn a_streaming_agent_gets_a_whole_turn() {
 }
 
 #[tokio::test]
-async fn a_tool_of_a_namespace_comes_back_with_it() {
+async fn calls_of_a_namespaced_tool_keep_its_namespace() {
     for name in ["agents__close", "close", "agents.close"] {
         let stage = Stage::new(vec![reply(&called(name, &json!({"target": "x"})), 3, "stop")]).await;
         let got = collect(&stage.post("/responses", &agent(&json!("go"))).await);
@@ -223,7 +223,7 @@ async fn a_plain_conversation_is_translated_and_its_text_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_form_of_the_answer_is_enforced_with_and_without_tools() {
+async fn a_required_answer_format_is_enforced_with_and_without_tools() {
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]});
     let format = json!({"type": "json_schema", "name": "t", "schema": schema, "strict": true});
     let named = json!({"type": "json_schema", "json_schema": {"name": "t", "schema": schema, "strict": true}});

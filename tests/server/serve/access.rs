@@ -75,7 +75,7 @@ async fn a_page_gets_a_cookie_for_the_token() {
 
 /// A page of an allowed origin needs the token, and can read only what CORS permits.
 #[tokio::test]
-async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
+async fn a_page_of_an_allowed_origin_needs_the_token() {
     let origin = "https://chat.example";
     let stage = Stage::with([says("Yes.")], |options| options.origins = vec![origin.into()]).await;
     let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
@@ -163,7 +163,7 @@ async fn foreign_host_names_and_pages_are_refused() {
 
 /// The first invalid header determines the refusal, whatever the other headers contain and however they are written.
 #[tokio::test]
-async fn headers_count_in_every_combination() {
+async fn the_first_invalid_header_refuses_a_request() {
     let stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;
     let port = stage.address.split(':').nth(1).unwrap();
     let mut random = toolfence_kit::Random::new(28);

@@ -22,7 +22,7 @@ fn path(question: &Value) -> String {
 
 /// The question of a stream has the same fields as that of a whole answer.
 #[tokio::test]
-async fn a_question_about_changes_has_them_as_its_diff() {
+async fn a_question_about_changes_has_their_diff() {
     let Some(stage) = stage([bash(COMMAND), says("Done.")]).await else { return };
     let waiting = stage.turn(&json!({"prompt": "go"})).await;
     let pending = waiting.json()["data"]["pending"].clone();

@@ -198,7 +198,7 @@ async fn turns_beyond_the_limit_are_refused_and_find_a_place_later() {
 
 /// Invalid requests and the maximum number of silent connections do not block other clients.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn noise_is_survived() {
+async fn invalid_requests_do_not_block_other_clients() {
     let stage = Stage::new([says("Yes.")]).await;
     let mut silent = Vec::new();
     for _ in 0..200 {

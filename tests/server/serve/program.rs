@@ -369,7 +369,7 @@ async fn a_grammar_has_the_tools_of_its_turn() {
 
 /// A persona that is added or changed while the server runs takes effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_persona_that_comes_later_answers_as_its_file_says() {
+async fn a_persona_added_later_takes_effect() {
     let home = home();
     let (url, asked) = model("Yes.").await;
     let server = started(home.path(), &["--base-url", &url, "--model", "m"]);

@@ -54,7 +54,7 @@ async fn a_turn_is_streamed_as_events() {
 }
 
 #[tokio::test]
-async fn a_turn_without_an_answer_says_why() {
+async fn a_turn_without_an_answer_gives_the_reason() {
     let long = || says(&"```tool\n{\"name\": }\n```\n".repeat(2));
     for (replies, stop, words) in [
         (vec![Reply::Fails], "failed", "the model is asleep"),

@@ -152,7 +152,7 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
 
 /// A request that also fails without images fails for another reason, so it is not sent a third time.
 #[test]
-fn a_failure_without_images_is_not_about_images() {
+fn a_request_that_also_fails_without_images_is_not_sent_again() {
     let place = place();
     let (url, asked) = server(true, &["Hi."]);
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);

@@ -175,7 +175,7 @@ fn cleared_conversations_are_not_continued() {
 
 /// All times have the same RFC 3339 form, so that they can be compared as text.
 #[test]
-fn times_of_sessions_are_written_alike() {
+fn times_of_sessions_have_one_format() {
     let place = Place::new();
     place.replayed(&["One."], &["-p", "First."], "");
     let session = place.sessions().remove(0);
@@ -253,7 +253,7 @@ fn a_second_process_learns_which_one_has_the_conversation() {
 /// If the process is killed at any moment, the conversation loses at most the line that was being written, and can be
 /// resumed.
 #[test]
-fn a_killed_process_leaves_whole_records() {
+fn a_killed_process_leaves_only_complete_records() {
     let place = Place::new();
     let mut random = Random::new(7);
     let mut most = 0;
@@ -510,7 +510,7 @@ const PIECES: &[&str] = &[
 
 /// A page displays any reply without active content.
 #[test]
-fn no_reply_is_active_on_a_page() {
+fn exported_pages_have_no_active_content() {
     use toolfence_agent::transcript::export::{Results, Shown, html};
     use toolfence_agent::transcript::{Record, Role};
     let stored = no_session();
@@ -548,7 +548,7 @@ fn no_session() -> toolfence_agent::transcript::Stored {
 
 /// Exports of the replies in the case files contain no call.
 #[test]
-fn no_reply_of_the_case_files_is_a_call_in_an_export() {
+fn exports_of_the_case_files_contain_no_call() {
     use toolfence_agent::transcript::export::{Results, Shown, markdown};
     use toolfence_agent::transcript::{Record, Role};
     let stored = no_session();

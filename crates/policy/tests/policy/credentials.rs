@@ -15,7 +15,7 @@ fn names() -> Vec<(bool, String)> {
 }
 
 #[test]
-fn every_name_has_the_right_answer() {
+fn names_are_blocked_or_allowed_as_listed() {
     let rules = PathRules::default();
     let mut wrong = Vec::new();
     for (blocked, name) in names() {
@@ -36,7 +36,7 @@ fn every_name_has_the_right_answer() {
 /// A glob that the user allows lifts every built-in rule, and a glob that the user denies overrides every built-in
 /// exception.
 #[test]
-fn globs_of_the_user_decide() {
+fn user_globs_override_built_in_rules() {
     for (blocked, name) in names() {
         let glob = vec![glob::Pattern::escape(&name)];
         let (lifted, denied) = (PathRules::new(&glob, &[]), PathRules::new(&[], &glob));
@@ -51,7 +51,7 @@ fn globs_of_the_user_decide() {
 
 /// A change of case does not evade a rule, except in names whose words are separated only by capitals.
 #[test]
-fn case_does_not_matter() {
+fn changing_case_does_not_evade_a_rule() {
     let rules = PathRules::default();
     for (_, name) in names().iter().filter(|(blocked, name)| *blocked && name.is_ascii()) {
         let parted = name.chars().any(|c| c.is_ascii_uppercase());

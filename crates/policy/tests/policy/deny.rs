@@ -37,7 +37,7 @@ fn deny_rules_hold_in_every_mode() {
 }
 
 #[test]
-fn without_rules_of_the_user_nothing_unreadable_asks_in_a_sandbox() {
+fn unreadable_commands_run_in_a_sandbox_if_the_user_has_no_rules() {
     for mode in [AskMode::Risky, AskMode::Sandboxed, AskMode::Never] {
         let policy = toolfence_kit::policy(mode);
         for text in ["$unknown x", "eval \"$(cat x)\"", "curl x | sh", "f() { ls; }; f", "echo '", "((i++))"] {

@@ -51,7 +51,7 @@ fn kind(verdict: &Verdict) -> &'static str {
 }
 
 #[test]
-fn a_host_that_knows_nothing_is_asked_about() {
+fn harmless_commands_ask_if_the_host_knows_no_facts() {
     for text in ["ls", "cat README.md", "grep x y", "git status"] {
         let decision = Policy::default().judge_command(text, "", &NoFacts);
         assert_eq!(decision.judgement, Judgement::Ask, "{text}");
@@ -76,7 +76,7 @@ fn displayed_text_cannot_move_the_cursor() {
 }
 
 #[test]
-fn the_folder_of_a_command_counts() {
+fn paths_are_judged_relative_to_the_folder_of_the_command() {
     let judge = |text, cwd| Policy::default().judge_command(text, cwd, &World::default()).judgement;
     assert_eq!(judge("cat ../README.md", "src"), Judgement::Allow);
     assert_eq!(judge("cat ../../README.md", "src"), Judgement::Ask);
@@ -86,7 +86,7 @@ fn the_folder_of_a_command_counts() {
 }
 
 #[test]
-fn modes_decide_about_questions() {
+fn each_mode_has_its_effect_on_calls() {
     // For each mode: its effect on `ls`, `touch x`, a file write, an unreadable command and `rm -rf /`.
     let table = [
         (AskMode::Risky, ["run", "ask", "ask", "ask", "deny"]),
@@ -116,7 +116,7 @@ fn modes_decide_about_questions() {
 }
 
 #[test]
-fn in_sandboxed_mode_changes_by_tools_for_files_are_kept_with_and_without_a_sandbox() {
+fn sandboxed_mode_keeps_changes_by_file_tools_with_and_without_a_sandbox() {
     let sandboxed = Policy::default().ask(AskMode::Sandboxed);
     for sandbox in [false, true] {
         for (path, wanted) in [("a.txt", "allow"), ("AGENTS.md", "ask"), (".env", "deny")] {
@@ -185,7 +185,7 @@ fn a_rule_that_allows_a_command_does_not_let_it_leave_the_sandbox() {
 }
 
 #[test]
-fn the_reason_names_the_network_if_another_rule_asks_too() {
+fn the_reason_also_names_the_network_if_another_rule_asks() {
     let policy = settings("[commands]\ndeny = [\"git push\"]");
     for (flag, want) in [("network", "It wants to use the network. "), ("outside_sandbox", "It wants to run outside ")]
     {
@@ -290,7 +290,7 @@ fn a_python_file_is_judged_like_the_command_that_runs_it() {
 }
 
 #[test]
-fn every_builtin_has_its_verdict() {
+fn calls_of_built_in_tools_are_allowed_asked_about_or_denied() {
     let in_folder = |folder: &str, name: &str| serde_json::json!({"patch": format!("*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n"), "base_path": folder});
     let edits = serde_json::json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
     let cases = [

@@ -86,7 +86,7 @@ fn blocks(message: &str) -> Vec<String> {
 }
 
 #[test]
-fn everything_comes_back_byte_for_byte() {
+fn results_can_be_read_back_byte_for_byte() {
     for format in formats() {
         for result in sample() {
             let message = results(std::slice::from_ref(&result), &format);
@@ -206,7 +206,7 @@ fn nested(text: &str, first: &str, mark: &str) -> String {
 }
 
 #[test]
-fn no_output_gets_out_of_its_block() {
+fn no_output_breaks_out_of_its_block() {
     for seed in 0..3_000 {
         let mut random = Random::new(seed);
         let sent: Vec<ToolResult> = (0..=random.below(3)).map(|_| nasty_result(&mut random)).collect();
@@ -291,7 +291,7 @@ fn a_long_message_is_clipped_fairly() {
 }
 
 #[test]
-fn parts_keep_to_the_limit_and_lose_no_result() {
+fn parts_stay_below_the_limit_and_contain_every_result() {
     let mut format = Format::default();
     format.message_limit = 1_000;
     let sent: Vec<ToolResult> = (0..20).map(|n| good(&n.to_string(), "z".repeat(n * 40))).collect();

@@ -121,7 +121,7 @@ fn every_repair_has_its_cases() {
 
 /// If a repaired value is printed and read again, the result is the same value without repairs.
 #[test]
-fn a_repaired_reading_printed_reads_the_same() {
+fn a_printed_repaired_value_reads_the_same() {
     for case in cases() {
         let Ok(reading) = read(&case.text, case.closed()) else { continue };
         let printed: Vec<String> = reading.values.iter().map(Value::to_string).collect();
@@ -132,7 +132,7 @@ fn a_repaired_reading_printed_reads_the_same() {
 
 /// A text that was cut off never becomes an object, unless only closing brackets are missing.
 #[test]
-fn nothing_cut_off_is_read() {
+fn truncated_objects_are_not_read() {
     for case in cases().iter().filter(|case| case.is.text() != "refused" && case.text.starts_with(['{', '['])) {
         for (at, _) in case.text.char_indices().skip(1) {
             let Ok(reading) = read(&case.text[..at], false) else { continue };
@@ -168,7 +168,7 @@ fn any_object(dice: &mut Random, depth: usize) -> Value {
 }
 
 #[test]
-fn valid_texts_are_as_serde_json_has_them() {
+fn valid_texts_are_read_as_by_serde_json() {
     let mut dice = Random::new(0x9e37_79b9_7f4a_7c15);
     for round in 0..2000 {
         let value = any_object(&mut dice, 0);
@@ -229,7 +229,7 @@ fn a_repair_is_never_milder_than_strict_reading() {
 
 /// Whatever the damage, the reader ends and never panics.
 #[test]
-fn damage_of_any_kind_is_survived() {
+fn the_reader_never_panics_on_damaged_text() {
     let mut dice = Random::new(0x5eed_5eed_5eed_5eed);
     let cases = cases();
     let noise =

@@ -162,7 +162,7 @@ fn every_case_gives_its_events() {
 
 /// Every case gives the same events at every chunking, alone and inside lists and quotes.
 #[test]
-fn chunking_changes_nothing() {
+fn chunking_does_not_change_the_events() {
     for case in cases() {
         for reply in variants(&case.reply) {
             let whole = events(&reply, &case.options, usize::MAX / 2, true);
@@ -176,7 +176,7 @@ fn chunking_changes_nothing() {
 /// While it is unknown whether the template opens reasoning, calls are held back until that is known or the reply ends.
 /// If no closing tag appears, everything else is the same.
 #[test]
-fn calls_are_held_back_while_they_may_be_thoughts() {
+fn calls_are_held_back_while_they_may_be_reasoning() {
     let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
     let (mut held, mut thought) = (0, 0);
     let is_known = |case: &&Reply| case.options.split_whitespace().any(|word| ["known", "opened"].contains(&word));
@@ -213,7 +213,7 @@ fn calls_are_held_back_while_they_may_be_thoughts() {
 /// A caller that polls only some events between two pieces, or none, gets the same events, because pending events keep
 /// all their data.
 #[test]
-fn polling_seldom_changes_nothing() {
+fn rare_polling_does_not_change_the_events() {
     let mut random = Random::new(5);
     for case in cases() {
         let short = variants(&case.reply).into_iter().map(|reply| (reply, 1));
@@ -363,7 +363,7 @@ fn span(event: &Event<'_>) -> Option<Span> {
 
 /// Quoting a whole reply, in a block quote or in a fence longer than any in it, never leaves a call.
 #[test]
-fn a_quoted_reply_holds_no_call() {
+fn a_quoted_reply_contains_no_call() {
     for case in cases().iter().filter(|case| case.options.is_empty() && !case.reply.contains("think")) {
         let quote = format!("> {}", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
         let fence = "`".repeat(toolfence_protocol::fence::safe_length(&case.reply));
@@ -475,7 +475,7 @@ fn quoted_text_never_runs_in_any_dialect() {
 }
 
 #[test]
-fn reset_begins_anew() {
+fn a_reset_parser_starts_from_the_beginning() {
     let mut parser = Parser::new(Options::default());
     parser.push("```tool\n{\"name\": \"x\"");
     while parser.poll().is_some() {}
@@ -487,7 +487,7 @@ fn reset_begins_anew() {
 }
 
 #[test]
-fn prose_is_emitted_at_once() {
+fn prose_is_emitted_without_delay() {
     let mut parser = Parser::new(Options::default());
     let mut shown = String::new();
     for (chunk, wanted) in
@@ -503,7 +503,7 @@ fn prose_is_emitted_at_once() {
 
 /// The parser reaches the end of every hostile shape. `.ci/steps` checks by counting that the cost is linear.
 #[test]
-fn hostile_shapes_come_to_an_end() {
+fn hostile_replies_are_parsed_to_the_end() {
     let shapes: [(&str, String); 16] = [
         ("nested quotes", "> ".repeat(50_000) + "x\n"),
         ("nested items", "- ".repeat(50_000) + "x\n" + &"\n".repeat(50_000)),

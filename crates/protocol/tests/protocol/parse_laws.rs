@@ -149,7 +149,7 @@ fn has_two_arguments(text: &str, tags: &[&str]) -> bool {
 }
 
 #[test]
-fn a_text_with_tags_of_its_dialect_is_never_another_one_without_a_guess() {
+fn a_text_with_tags_of_its_dialect_is_only_changed_by_a_guess() {
     let mut random = Random::new(13);
     let (mut exact, mut guessed) = (0, 0);
     for (template, of_calls, of_args) in RAW {
@@ -175,7 +175,7 @@ fn a_text_with_tags_of_its_dialect_is_never_another_one_without_a_guess() {
 }
 
 #[test]
-fn a_text_with_a_call_of_any_dialect_survives_or_the_call_is_a_guess() {
+fn a_text_with_a_call_of_any_dialect_is_only_changed_by_a_guess() {
     let json = "<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": @}}</tool_call>";
     let named = "[TOOL_CALLS]write_file[ARGS]{\"path\": \"a\", \"content\": @}";
     let python = "<|tool_call_start|>[write_file(path=\"a\", content=@)]<|tool_call_end|>";
@@ -339,7 +339,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 #[test]
-fn blocks_in_any_order_are_whole_texts_and_the_same_in_any_pieces() {
+fn blocks_in_any_order_keep_their_whole_texts_in_any_pieces() {
     let mut random = Random::new(17);
     let (mut shell, mut patches, mut cut) = (0, 0, 0);
     for round in 0..3000 {

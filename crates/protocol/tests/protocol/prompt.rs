@@ -41,7 +41,7 @@ fn the_examples_are_strict_calls() {
 }
 
 #[test]
-fn any_tool_can_be_the_only_one() {
+fn the_prompt_works_with_any_single_tool() {
     let every = |name: &'static str, kind| Param::new(name, kind, "").required();
     let fields = vec![every("x", ParamKind::Flag), every("y", ParamKind::Texts)];
     let own = ToolSpec::new("own", "Everything at once.")

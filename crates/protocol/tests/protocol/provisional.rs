@@ -486,7 +486,7 @@ fn outcomes(events: &[Event<'_>]) -> (usize, usize) {
 /// A reply that exceeds a limit gives an event. The limits are those for calls, in separate blocks or in one, for
 /// nesting, and for the bytes of a block.
 #[test]
-fn limits_end_in_an_event() {
+fn exceeding_a_limit_emits_an_event() {
     let call = "{\"name\": \"a\", \"args\": {}}\n";
     let blocks = format!("```tool\n{call}```\n").repeat(66);
     assert_eq!(outcomes(&after(Options::default(), |_| {}, &blocks)), (64, 2));

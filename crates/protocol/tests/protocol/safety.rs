@@ -184,7 +184,7 @@ fn opens_tool_block(reply: &str) -> bool {
 }
 
 #[test]
-fn nothing_escapes_from_where_it_is_quoted() {
+fn quoted_changes_and_commands_never_run() {
     let (mut replies, mut wrong) = (0, Vec::new());
     for QuotePlace { name, before, prefix, after, by } in &PLACES {
         for inner in INNER {

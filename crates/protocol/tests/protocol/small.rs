@@ -49,7 +49,7 @@ fn called(catalog: &toolfence_protocol::Catalog, mut call: ToolCall) -> String {
 }
 
 #[test]
-fn replies_of_small_models_have_their_outcomes() {
+fn replies_of_small_models_give_the_listed_outcomes() {
     let cases = CaseFiles::of("small").replies();
     assert_eq!(cases.len(), 300);
     let mut comparison = Comparison::new();

@@ -52,7 +52,7 @@ fn with_tool_fences(markdown: &str, blocks: &[CodeBlock]) -> String {
 }
 
 #[test]
-fn every_example_of_the_specification() {
+fn fences_agree_with_every_example_of_the_specification() {
     let examples = examples();
     assert_eq!(examples.len(), 652, "version 0.31.2 has so many");
     let (mut fences, mut quoted) = (0, 0);

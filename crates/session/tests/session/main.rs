@@ -31,7 +31,7 @@ fn an_answer_ends_the_turn() {
 }
 
 #[test]
-fn reads_run_side_by_side_and_are_answered_in_order() {
+fn reads_run_in_parallel_and_are_answered_in_order() {
     let mut talk = Talk::started();
     let reply = format!("First.\n\n{}{}Last.\n", block("a", "look", "1"), block("b", "look", "2"));
     talk.reply(&reply);
@@ -175,7 +175,7 @@ fn the_answer_to_a_malformed_block_names_its_position() {
 }
 
 #[test]
-fn a_reply_of_noise_is_answered_within_bounds() {
+fn the_answer_to_a_reply_of_noise_has_a_bounded_size() {
     let mut talk = Talk::started();
     talk.reply(&BROKEN.repeat(200));
     let answers = talk.log.iter().filter(|line| line.starts_with("answered")).count();
@@ -420,7 +420,7 @@ fn calls_of_the_last_round_are_ignored() {
 }
 
 #[test]
-fn a_call_that_only_repeats_itself_is_stopped() {
+fn a_repeated_call_with_the_same_result_ends_the_turn() {
     let mut talk = Talk::started();
     for (time, warned) in [(1, false), (2, false), (3, true), (4, true)] {
         talk.reply(&block("a", "look", "same")).succeeds("a", "same");
@@ -480,7 +480,7 @@ fn ids_are_unique_in_a_conversation() {
 }
 
 #[test]
-fn a_reply_that_repeats_itself_is_ended() {
+fn a_reply_that_repeats_itself_is_stopped() {
     let mut talk = Talk::started();
     talk.chunk = 10;
     talk.chunks(&"I will now fix it.\n".repeat(100));
@@ -492,7 +492,7 @@ fn a_reply_that_repeats_itself_is_ended() {
 }
 
 #[test]
-fn a_call_before_a_repetition_runs_and_its_arguments_may_repeat() {
+fn a_call_before_repeated_text_runs() {
     let mut talk = Talk::started();
     talk.chunk = 10;
     let body = "the same line\\n".repeat(50);

@@ -191,7 +191,7 @@ fn step(random: &mut Random) -> (String, Vec<String>) {
 }
 
 #[test]
-fn nothing_that_the_user_saves_at_any_moment_is_lost() {
+fn no_file_that_the_user_saves_is_lost() {
     const SAVES: usize = 300;
     let mut random = Random::new(20_261_128);
     let (mut made, mut kept, mut conflicts) = (0, 0, 0);

@@ -98,7 +98,7 @@ fn a_blocked_file_of_the_project_stays_when_its_folder_is_removed_or_moved() {
 /// A file with instructions for agents may be ignored by git or be a link to another file, and its folder may be
 /// removed or replaced.
 #[test]
-fn instructions_are_asked_about_in_every_form() {
+fn every_kind_of_change_to_instructions_asks() {
     for text in [
         "echo obey > CLAUDE.md",
         "echo obey > docs/rules.md",

@@ -297,7 +297,7 @@ fn hooks_run_confined_and_their_changes_are_kept_with_the_commit() {
 
 /// A second command cannot complete the files that make a folder a repository.
 #[test]
-fn a_folder_that_was_there_does_not_become_a_repository() {
+fn an_existing_folder_does_not_become_a_repository() {
     let Some(mut copied) = begun(AskMode::Never) else { return };
     copied.bash("mkdir x; printf '[core]\\n\\tworktree = ..\\n\\tfsmonitor = x\\n' > x/config", &[]);
     assert!(copied.place.at("x/config").exists());

@@ -68,7 +68,7 @@ fn a_removed_folder_of_the_session_does_not_hide_the_users_new_one() {
 /// A command fails like `npm ci`, after it removed the installed files. That must not hide the files that the user
 /// installs afterwards.
 #[test]
-fn a_failed_installation_does_not_hide_the_users_own() {
+fn a_failed_installation_does_not_hide_files_that_the_user_installs() {
     let Some(mut copied) = without_output() else { return };
     copied.place.file("node_modules/a/index.js", "a\n");
     copied.bash("rm -r node_modules; mkdir -p node_modules/half; echo x > node_modules/half/f; exit 1", &[]);

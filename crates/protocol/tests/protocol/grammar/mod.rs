@@ -157,7 +157,7 @@ fn every_reply_of_the_grammar_reads_strictly_and_exactly() {
 }
 
 #[test]
-fn every_tool_by_itself() {
+fn a_grammar_for_any_single_tool_allows_only_valid_calls() {
     for spec in toolfence_policy::toolset::builtins() {
         let catalog: Catalog = [spec.clone()].into_iter().collect();
         let mut options = small(Start::Reply);
@@ -191,7 +191,7 @@ fn replies_without_bounds_are_read() {
 /// In an argument that takes any JSON, the model chooses the keys, so a key may be repeated. Nothing else may be wrong
 /// with the replies.
 #[test]
-fn strange_tools_stay_inside() {
+fn tools_with_hostile_names_do_not_break_the_grammar() {
     for (start, endless) in [(Start::Reply, false), (Start::Bare, false), (Start::Reply, true)] {
         let mut options = small(start);
         (options.least_calls, options.endless) = (1, endless);
