@@ -73,7 +73,7 @@ impl Hands {
             self.workspace.files().search(&wanted, &Stop::default()).expect("the root is searched").matches
         };
         let rare = || search("needle_in_the_tree");
-        let crates = || self.by_crates("needle_in_the_tree");
+        let crates = || self.search_with_crates("needle_in_the_tree");
         let grep = || program(&self.tree, "grep", &["-rnFI", "needle_in_the_tree", "."]);
         let rg = || program(&self.tree, "rg", &["-nF", "needle_in_the_tree"]);
         row("search all for a rare text", &rare, &crates, &grep, &rg);
@@ -84,7 +84,7 @@ impl Hands {
     }
 
     /// Uses the underlying walker and searcher directly, without the rules of the workspace.
-    fn by_crates(&self, pattern: &str) -> usize {
+    fn search_with_crates(&self, pattern: &str) -> usize {
         let matcher = grep_regex::RegexMatcherBuilder::new().fixed_strings(true).build(pattern).expect("a text");
         let mut searcher = grep_searcher::Searcher::new();
         let mut found = 0;

@@ -29,7 +29,7 @@ pub(crate) fn print() {
     println!("\n| texts made to hurt | how many | ns a byte, of the slowest | growth from 1x to 8x, of the steepest |");
     println!("|---|---:|---:|---:|");
     for (title, texts, read) in groups() {
-        let times: Vec<_> = texts.iter().map(|(name, texts)| (name, each_byte(texts, read))).collect();
+        let times: Vec<_> = texts.iter().map(|(name, texts)| (name, nanoseconds_per_byte(texts, read))).collect();
         let most = |figure: fn(&[f64; 4]) -> f64| {
             let all = times.iter().map(|(name, times)| (figure(times), name));
             all.max_by(|a, b| a.0.total_cmp(&b.0)).map_or("-".into(), |(most, name)| format!("{most:.2} ({name})"))
@@ -43,7 +43,7 @@ pub(crate) fn print_shapes() {
     for (title, texts, read) in groups() {
         println!("\n| {title}, ns a byte | 1x is | 1x | 2x | 4x | 8x | growth |\n|---|---:|---:|---:|---:|---:|---:|");
         for (name, texts) in texts {
-            let times = each_byte(&texts, read);
+            let times = nanoseconds_per_byte(&texts, read);
             let cells = times.map(|time| format!("{time:.2}")).join(" | ");
             println!("| {name} | {} | {cells} | {:.2} |", size(texts[0].len()), growth(&times));
         }
@@ -68,7 +68,7 @@ fn groups() -> [Group; 5] {
 }
 
 /// Returns the nanoseconds per byte at each size.
-fn each_byte(texts: &Doubling, read: Read) -> [f64; 4] {
+fn nanoseconds_per_byte(texts: &Doubling, read: Read) -> [f64; 4] {
     let [a, b, c, d] = texts;
     let times = best([&|| read(a), &|| read(b), &|| read(c), &|| read(d)]);
     std::array::from_fn(|at| times[at] * 1e9 / texts[at].len() as f64)

@@ -41,8 +41,8 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, events(&reply, chunk, polls, reason, &options), "the events depend on when they are polled");
     settled_only(&reply, chunk, reason, &options);
     check_provisional_ids(&whole);
-    spans_cover(&reply, &whole);
-    fences_are_commonmark(&reply);
+    check_spans(&reply, &whole);
+    check_fences(&reply);
     if let Err(problem) = markdown::doubtful_fences(&reply, false) {
         panic!("{problem}");
     }
@@ -125,7 +125,7 @@ fn drain(parser: &mut Parser, polls: usize, merged: &mut Vec<Event<'static>>) {
 }
 
 /// Spans cover the reply from the first byte to the last without a gap, and the text of an event is that of its span.
-fn spans_cover(reply: &str, events: &[Event<'_>]) {
+fn check_spans(reply: &str, events: &[Event<'_>]) {
     let mut last = Span::default();
     // Calls that were held back are emitted after the text that follows them.
     let mut events: Vec<&Event<'_>> = events.iter().collect();
@@ -167,7 +167,7 @@ fn span(event: &Event<'_>) -> Option<Span> {
 /// Without its extensions of CommonMark, the parser sees the fences that at least one of two other parsers sees; each
 /// of those has its own bugs. Both have bugs with a lone CR, so line endings are replaced, which must not change the
 /// fences.
-fn fences_are_commonmark(reply: &str) {
+fn check_fences(reply: &str) {
     let text = markdown::bland(reply);
     let plain = markdown::newlines(&text);
     let ours = markdown::ours(&plain);

@@ -109,18 +109,18 @@ fuzz_target!(|data: &[u8]| {
         1 => {
             let mut parts = rest.splitn(4, |byte| *byte == 0xff);
             let mut part = || parts.next().unwrap_or_default();
-            any_parts(*flags, part(), part(), part(), part());
+            check_parts(*flags, part(), part(), part(), part());
         }
         _ => {
             let posts: Vec<&str> =
                 ROUTES.iter().filter(|(method, _)| *method == "POST").map(|(_, path)| *path).collect();
             let path = posts[usize::from(kind / 3) % posts.len()].replace("{id}", "new");
-            any_parts(0xff, b"POST", path.as_bytes(), b"", rest);
+            check_parts(0xff, b"POST", path.as_bytes(), b"", rest);
         }
     }
 });
 
-fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8]) {
+fn check_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8]) {
     let stage = &*STAGE;
     let mut head = [method, b" ", path, b" HTTP/1.1\r\n"].concat();
     let good = [
@@ -149,7 +149,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     let named = |name: &'static str| lines().filter_map(move |line| Some(line.strip_prefix(name)?.trim()));
     let hosts: Vec<&str> = named("host:").collect();
     let [host] = hosts[..] else { panic!("a turn begins for {hosts:?}") };
-    assert!(is_this_machine(host), "a turn begins for {host:?}");
+    assert!(is_loopback_host(host), "a turn begins for {host:?}");
     for origin in named("origin:") {
         let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         assert_eq!(place, Some(host), "a page of {origin:?} begins a turn");
@@ -160,7 +160,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
 }
 
 /// Returns whether a host with an optional port is loopback. This is written independently of the server's check.
-fn is_this_machine(host: &str) -> bool {
+fn is_loopback_host(host: &str) -> bool {
     let name = match host.rfind("]") {
         Some(end) => host[..end].trim_start_matches('['),
         None => host.split(':').next().unwrap_or_default(),

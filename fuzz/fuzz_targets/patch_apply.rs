@@ -28,12 +28,12 @@ fuzz_target!(|data: &[u8]| {
     let got = apply_patch(&clean, old.as_bytes()).unwrap_or_else(|problem| panic!("{problem}\n{clean}"));
     assert_eq!(got, new.as_bytes(), "{clean}");
 
-    in_crlf(&clean, old, new);
+    check_crlf(&clean, old, new);
     if context < 3 {
         return;
     }
     let patch = perturbed(&clean, *kind, usize::from(*place));
-    if kind % 8 == 6 && (!is_filled(&clean) || names_another_place(&patch, old)) {
+    if kind % 8 == 6 && (!has_filled_hunks(&clean) || matches_another_place(&patch, old)) {
         return;
     }
     match apply_patch(&patch, old.as_bytes()) {
@@ -52,7 +52,7 @@ fn apply_patch(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// The same patch changes a file with CRLF in the same way and keeps its line endings.
-fn in_crlf(clean: &str, old: &str, new: &str) {
+fn check_crlf(clean: &str, old: &str, new: &str) {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     if !old.contains('\n') {
         return;
@@ -83,14 +83,14 @@ fn perturbed(clean: &str, kind: u8, place: usize) -> String {
 }
 
 /// Returns whether every hunk has an old line that is not blank. Without one, a hunk shows no indentation.
-fn is_filled(clean: &str) -> bool {
+fn has_filled_hunks(clean: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return false };
     patch.files[0].hunks.iter().all(|hunk| hunk.old().any(|line| !line.text.trim().is_empty()))
 }
 
 /// Returns whether a hunk with changed indentation matches the file exactly. Such a hunk is a valid change of another
 /// place.
-fn names_another_place(patch: &str, old: &str) -> bool {
+fn matches_another_place(patch: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(patch) else { return false };
     let lines: Vec<&str> = old.lines().collect();
     patch.files.iter().flat_map(|file| &file.hunks).any(|hunk| {

@@ -98,7 +98,7 @@ fuzz_target!(|data: &[u8]| {
             &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
             &request(false),
         )),
-        _ => any_request(rest, PATHS[usize::from(kind / 4) % PATHS.len()]),
+        _ => check_request(rest, PATHS[usize::from(kind / 4) % PATHS.len()]),
     }
 });
 
@@ -172,7 +172,7 @@ fn calls_of(reply: &str) -> (Calls, Calls) {
 }
 
 /// For any request, the upstream gets tools only as text, and the client gets JSON.
-fn any_request(body: &[u8], path: &str) {
+fn check_request(body: &[u8], path: &str) {
     let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]});
     let script = say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", message.to_string().as_bytes(), 4096);
     let (answer, requests) = ask(&script, path, body);

@@ -18,11 +18,11 @@ fuzz_target!(|data: &[u8]| {
     let Ok(parsed) = result else { return };
     let commands = names_and_words(&parsed.commands);
     let joined = parse(&format!("{text}\nevil")).expect("another command after a readable text");
-    assert_eq!(with_evil(&commands), names_and_words(&joined.commands), "{text:?}");
+    assert_eq!(with_second_command(&commands), names_and_words(&joined.commands), "{text:?}");
     for around in around(&text) {
         // Some readable texts are unreadable in a frame: those with here-documents, and those at the limit of nesting.
         if let Ok(parsed) = parse(&around) {
-            assert_eq!(with_evil(&commands), names_and_words(&parsed.commands), "{around:?}");
+            assert_eq!(with_second_command(&commands), names_and_words(&parsed.commands), "{around:?}");
         }
     }
 });
@@ -60,7 +60,7 @@ fn names_and_words(commands: &[SimpleCommand]) -> Vec<String> {
     all
 }
 
-fn with_evil(commands: &[String]) -> Vec<String> {
+fn with_second_command(commands: &[String]) -> Vec<String> {
     let mut all = commands.to_vec();
     all.push("evil".to_owned());
     all.sort();

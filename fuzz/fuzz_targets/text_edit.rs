@@ -15,8 +15,8 @@ fuzz_target!(|data: &[u8]| {
     let edits = [(*a, *b, *one), (*c, *d, *other)];
     let edits = edits.map(|(start, end, replacement)| LineEdit { start: start.into(), end: end.into(), replacement });
     by_lines(text, &edits);
-    by_passage(text, passage, one);
-    by_pointer(text, passage, one);
+    check_passage(text, passage, one);
+    check_pointer(text, passage, one);
     // Bytes that are not UTF-8 cause no error.
     let broken = [&[0xfe, b'\n'][..], text.as_bytes(), b"\r\n\xfe"].concat();
     let _ = edit_lines(&broken, &edits);
@@ -39,7 +39,7 @@ fn by_lines(text: &str, edits: &[LineEdit<'_>; 2]) {
 }
 
 /// A value that was set can be removed again, and setting it once more gives the same text.
-fn by_pointer(text: &str, at: &str, new: &str) {
+fn check_pointer(text: &str, at: &str, new: &str) {
     let value = serde_json::Value::from(new);
     let set = DataEdit { at, value: Some(&value) };
     let Ok(once) = edit_data(text.as_bytes(), std::slice::from_ref(&set)) else { return };
@@ -50,7 +50,7 @@ fn by_pointer(text: &str, at: &str, new: &str) {
     assert!(at.is_empty() || edit_data(&once, &[DataEdit { at, value: None }]).is_ok());
 }
 
-fn by_passage(text: &str, old: &str, new: &str) {
+fn check_passage(text: &str, old: &str, new: &str) {
     if old.is_empty() || [text, old, new].iter().any(|text| text.contains(['\r', '\u{FEFF}'])) {
         return;
     }

@@ -79,7 +79,7 @@ pub(crate) fn answered(screen: &Screen, answer: &str) {
 
 /// Discards the line with Ctrl-C.
 #[track_caller]
-fn dropped(screen: &Screen) {
+fn discard_line(screen: &Screen) {
     screen.press(CTRL_C);
     screen.wait_for_last(">");
 }
@@ -106,7 +106,7 @@ fn lines_are_edited_and_the_history_has_no_secrets() {
     answered(&screen, "Second.");
     screen.press(&format!("{UP}{UP}"));
     screen.wait_for_last("> hello world");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
 
@@ -264,17 +264,17 @@ fn tab_completes_commands_and_files() {
     let screen = place.talk(&[], &[]);
     screen.press("/comp\t");
     screen.wait_for_last("> /compact");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press("/re\t");
     let contents = screen.wait_for("/resume");
     assert!(contents.contains("\n> /re"), "{contents}");
     assert!(contents.contains("/redo") && contents.contains("/retry"), "{contents}");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press("look at @sr\t");
     screen.wait_for_last("> look at @src/");
     screen.press("mai\t");
     screen.wait_for_last("> look at @src/main.rs");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press("@tar\t @.en\t");
     screen.wait_for_last("> @tar @.en");
 }
@@ -557,7 +557,7 @@ fn a_project_command_is_trusted_for_its_exact_text() {
     };
     screen.press("/the\t");
     screen.wait_for_last("> /theirs");
-    dropped(&screen);
+    discard_line(&screen);
     said("n");
     answered(&screen, "It is not trusted, and nothing was sent.");
     assert!(screen.contents().contains("  | Do theirs.\n"), "{}", screen.contents());

@@ -22,7 +22,7 @@ fn hostile(before: &str) -> String {
 
 /// Panics if the terminal got a sequence that the program does not write itself.
 #[track_caller]
-fn steers_nothing(place: &str, written: &str) {
+fn assert_only_own_sequences(place: &str, written: &str) {
     let near =
         |at: usize| written[..at].chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect::<String>();
     let mut rest = written;
@@ -90,7 +90,7 @@ fn replies_cannot_send_escape_sequences() {
     }
     screen.press(&format!("/thoughts{ENTER}"));
     answered(&screen, "thought 19");
-    steers_nothing("words", &screen.written());
+    assert_only_own_sequences("words", &screen.written());
     assert!(screen.written().contains("\\u{1b}[38;5;199m"), "it is shown as characters");
 }
 
@@ -127,7 +127,7 @@ fn calls_and_their_output_cannot_send_escape_sequences() {
             contents.contains(&format!("> {command}\n")) && contents.trim_end().ends_with("\n>")
         });
     }
-    steers_nothing("calls", &screen.written());
+    assert_only_own_sequences("calls", &screen.written());
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn questions_cannot_send_escape_sequences() {
     }
     // A half-drawn prompt would end within a sequence.
     screen.wait_for_last(">");
-    steers_nothing("questions", &screen.written());
+    assert_only_own_sequences("questions", &screen.written());
     let answered = place.written_down();
     assert!(answered.contains("The user said no: A"), "{answered}");
 }
@@ -206,7 +206,7 @@ fn model_servers_cannot_send_escape_sequences() {
     answered(&screen, "plain");
     screen.press("/model \t");
     screen.wait_for_last("> /model plain");
-    steers_nothing("server", &screen.written());
+    assert_only_own_sequences("server", &screen.written());
 }
 
 /// An MCP server that answers each method with the content of the file of that name.
@@ -302,7 +302,7 @@ fn mcp_servers_cannot_send_escape_sequences() {
         screen.wait("prompt", |_| shown() > before && screen.contents().trim_end().ends_with("\n>"));
     }
     let written = screen.written();
-    steers_nothing("mcp", &written);
+    assert_only_own_sequences("mcp", &written);
     assert!(!written.contains('\0'), "a NUL");
     assert!(written.contains("\\u{1b}[38;5;199m"), "it is shown as characters");
     let answered = place.written_down().matches("\"tool_name\":\"test.").count();
@@ -352,7 +352,7 @@ fn personas_commands_and_titles_cannot_send_escape_sequences() {
         screen.press("\u{3}");
         screen.wait_for_last(">");
     }
-    steers_nothing("conversation", &screen.written());
+    assert_only_own_sequences("conversation", &screen.written());
     for args in [
         &["personas"][..],
         &["personas", "show", "odd"],
@@ -372,7 +372,7 @@ fn personas_commands_and_titles_cannot_send_escape_sequences() {
     ] {
         let screen = Screen::start(CODER, args, &[], &place.root, &place.home, (50, 80));
         let written = screen.ended();
-        steers_nothing(&format!("{args:?}"), &written);
+        assert_only_own_sequences(&format!("{args:?}"), &written);
     }
 }
 
@@ -401,5 +401,5 @@ fn the_folder_name_cannot_send_escape_sequences() {
     screen.wait_for_last(">");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "One.");
-    steers_nothing("folder", &screen.written());
+    assert_only_own_sequences("folder", &screen.written());
 }

@@ -48,7 +48,7 @@ fn name_of(entry: &str) -> &str {
     entry.split(['.', ' ', '=']).next().unwrap_or(entry)
 }
 
-fn says_why(entry: &str) -> bool {
+fn has_reason(entry: &str) -> bool {
     entry.rsplit_once('#').is_some_and(|(_, why)| why.trim().len() > 3 && !why.contains('"'))
 }
 
@@ -83,7 +83,7 @@ fn every_dependency_and_feature_has_a_reason() {
     let all = crates().into_iter().map(|name| format!("crates/{name}/Cargo.toml"));
     for path in all.chain(["Cargo.toml".to_owned(), "tests/kit/Cargo.toml".to_owned()]) {
         let manifest = read(&path);
-        let silent = |entry: &str| !says_why(entry) && !entry.replace(' ', "").contains("workspace=true");
+        let silent = |entry: &str| !has_reason(entry) && !entry.replace(' ', "").contains("workspace=true");
         let dependencies = entries(&manifest, "dependencies").into_iter().filter(|(entry, _)| silent(entry));
         wrong.extend(dependencies.map(|(entry, _)| format!("{path}: {entry}")));
         let features = entries(&manifest, "[features]").into_iter();

@@ -79,7 +79,7 @@ impl Served {
     }
 
     /// Returns the content of all transcripts and the log.
-    fn kept(&self) -> String {
+    fn stored_text(&self) -> String {
         let mut files = Vec::new();
         files_below(&self.project.home.join("state"), &mut files);
         files.iter().map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()).collect()
@@ -431,7 +431,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     answered(&screen, "test  trusted; it ended with status 3. The next call restarts it.\n    echo");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done again.");
-    let kept = served.kept();
+    let kept = served.stored_text();
     assert!(kept.contains("said hi") && kept.contains("Its tools are now: test.echo(text, count?)"), "{kept}");
     // The redactor of the transcripts knows only secrets from the start, so a restart with a new secret is refused.
     served.settings("dies", "env = { TOKEN = \"new\" }");
@@ -523,7 +523,7 @@ fn plan_mode_refuses_the_tools_of_servers() {
     screen.press(&format!("go{ENTER}"));
     screen.wait_for("Planned.");
     screen.wait_for_last("plan>");
-    let kept = served.kept();
+    let kept = served.stored_text();
     assert!(kept.contains("Refused by the rule plan") && !kept.contains("said hi"), "{kept}");
     screen.press(&format!("/mcp restart test{ENTER}"));
     screen.wait_for("test  trusted, runs, 1 tool");
@@ -532,7 +532,7 @@ fn plan_mode_refuses_the_tools_of_servers() {
     answered(&screen, "plan mode has ended");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done.");
-    assert!(served.kept().contains("said hi"), "{}", served.kept());
+    assert!(served.stored_text().contains("said hi"), "{}", served.stored_text());
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
 }
@@ -546,7 +546,7 @@ fn secrets_of_servers_are_not_stored() {
         let replies = served.project.replies(&[CALL, "Done."]);
         let ran = served.coder(&["-p", "go", "--yes", "--backend", "replay", "--replies", &replies, "--json"], "");
         assert!(ran.status == 0 && ran.out.contains(SECRET), "{how}: the model is told what the tool said: {ran:?}");
-        let kept = served.kept();
+        let kept = served.stored_text();
         assert!(kept.contains("test.echo") && kept.contains("[redacted: "), "{how}: {kept}");
         assert!(!kept.contains(SECRET), "{how}: {kept}");
     }
@@ -580,7 +580,7 @@ fn files_blocked_later_outside_the_project_are_not_read() {
     answered(&screen, "Four.");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    let kept = served.kept();
+    let kept = served.stored_text();
     assert!(kept.matches("has <>").count() >= 4 && !kept.contains("hidden-"), "{kept}");
 }
 

@@ -177,7 +177,7 @@ fn call(name: &str, args: &serde_json::Value) -> String {
 }
 
 /// Returns a task of 50 replies that read long files, write and edit, and once request a denied call.
-fn fifty() -> Vec<String> {
+fn fifty_replies() -> Vec<String> {
     let mut replies = Vec::new();
     for number in 0..49 {
         let module = format!("src/module_{}.py", number / 4);
@@ -233,7 +233,7 @@ async fn run(
     known: bool,
 ) -> (BTreeMap<String, String>, Vec<(usize, bool)>, Person, Vec<Message>, Vec<Message>) {
     let folder = project();
-    let (url, log) = serve(window, llama, fifty()).await;
+    let (url, log) = serve(window, llama, fifty_replies()).await;
     let mut agent = agent(folder.path(), &url, known.then_some(window as u64));
     let mut person = Person::default();
     assert_eq!(agent.run(TASK, &mut person).await.unwrap(), StopReason::Answered);
@@ -274,9 +274,9 @@ async fn fifty_replies_in_a_small_window_end_with_the_same_tree() {
 }
 
 /// Returns an agent that does not know its server's window. The server has this window and this number of replies.
-async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, Log, TempDir) {
+async fn agent_without_window(refuses: Refuses, window: usize, replies: usize) -> (Agent, Log, TempDir) {
     let folder = project();
-    let mut said = fifty();
+    let mut said = fifty_replies();
     said.truncate(replies);
     said.push("Done.".into());
     let (url, log) = serve(window, refuses, said).await;
@@ -286,7 +286,7 @@ async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, L
 #[tokio::test]
 async fn every_known_form_of_a_refusal_is_understood() {
     for (name, refuses) in SHAPES {
-        let (mut agent, log, _folder) = unknowing(refuses, 9000, 20).await;
+        let (mut agent, log, _folder) = agent_without_window(refuses, 9000, 20).await;
         let mut person = Person::default();
         assert_eq!(agent.run(TASK, &mut person).await.unwrap(), StopReason::Answered, "{name}");
         let log = log.lock().unwrap().clone();
@@ -299,7 +299,7 @@ async fn every_known_form_of_a_refusal_is_understood() {
 
 #[tokio::test]
 async fn the_error_gives_advice_if_nothing_can_be_compacted() {
-    let (mut agent, log, _folder) = unknowing(llama, 60, 0).await;
+    let (mut agent, log, _folder) = agent_without_window(llama, 60, 0).await;
     let error = agent.run(&"word ".repeat(200), &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: Some(_), window: Some(60) }), "{error:?}");
     let message = error.to_string();
@@ -314,7 +314,7 @@ async fn the_error_gives_advice_if_nothing_can_be_compacted() {
 #[tokio::test]
 async fn a_second_refusal_is_not_retried() {
     // Half of the refused request is still too much.
-    let (mut agent, log, _folder) = unknowing(ollama, 500, 1).await;
+    let (mut agent, log, _folder) = agent_without_window(ollama, 500, 1).await;
     let error = agent.run(TASK, &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: None, window: None }), "{error:?}");
     assert!(error.to_string().contains("send less at once"), "{error}");
@@ -334,7 +334,7 @@ async fn a_second_refusal_is_not_retried() {
 
 #[tokio::test]
 async fn a_compacted_turn_can_be_undone() {
-    let (mut agent, _log, _folder) = unknowing(llama, 1 << 30, 13).await;
+    let (mut agent, _log, _folder) = agent_without_window(llama, 1 << 30, 13).await;
     agent.run(TASK, &mut Person::default()).await.unwrap();
     let whole = agent.session().messages();
     let done = agent.compact().unwrap();

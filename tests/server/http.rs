@@ -115,7 +115,7 @@ async fn reply(scripts: Vec<Script>) -> (String, String, Vec<String>) {
 }
 
 /// Requests a reply with time limits of half a second.
-async fn impatient(script: Script) -> (String, String) {
+async fn reply_with_short_limits(script: Script) -> (String, String) {
     let half = Duration::from_millis(500);
     let (received, ended, _) =
         reply_with(|options| (options.first_byte, options.between) = (half, half), vec![script]).await;
@@ -264,9 +264,9 @@ async fn error_messages_explain_what_to_do() {
 
 #[tokio::test]
 async fn silence_is_an_error_before_a_reply_and_truncates_a_begun_one() {
-    let (received, ended) = impatient(vec![(sse(&[&text("one")]), 1500)]).await;
+    let (received, ended) = reply_with_short_limits(vec![(sse(&[&text("one")]), 1500)]).await;
     assert_eq!((received.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
-    let (received, ended) = impatient(vec![(sse(&[]), 1500)]).await;
+    let (received, ended) = reply_with_short_limits(vec![(sse(&[]), 1500)]).await;
     assert_eq!(received, "");
     assert!(ended.contains("nothing came for 0.5 s. Loading a model"), "{ended}");
 }

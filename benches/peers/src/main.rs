@@ -48,7 +48,7 @@ fn main() {
 }
 
 fn column(text: &str) -> [String; 2] {
-    let (tagged, tools) = (in_their_words(text), tools());
+    let (tagged, tools) = (in_peer_form(text), tools());
     let (pieces, their_pieces) = (texts::pieces(text, CHUNK), texts::pieces(&tagged, CHUNK));
     let calls = ours::calls(&pieces);
     assert!(calls > 0 && calls == theirs(&their_pieces, &tools), "both find every call");
@@ -58,7 +58,7 @@ fn column(text: &str) -> [String; 2] {
 }
 
 /// Returns the reply in the peer's form: with tags instead of fences, and with its name for `args`.
-fn in_their_words(text: &str) -> String {
+fn in_peer_form(text: &str) -> String {
     let opened = text.replace("```tool\n{", "<tool_call>\n{").replace("}\n```\n", "}\n</tool_call>\n");
     opened.replace("\"args\":", "\"arguments\":")
 }

@@ -105,10 +105,10 @@ pub(crate) fn compare() {
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),
             &|| whole(&reply, Dialects::NONE),
-            &|| their_whole(form, &reply, &tools),
+            &|| peer_whole(form, &reply, &tools),
             &|| streamed(&pieces, Dialects::ALL),
             &|| streamed(&pieces, Dialects::NONE),
-            &|| their_streamed(form, &pieces, &tools),
+            &|| peer_streamed(form, &pieces, &tools),
         ];
         let found = works.map(|work| work());
         assert_eq!((found[0], found[1], found[3], found[4]), (1, 0, 1, 0), "{}: the call is found", form.dialect);
@@ -159,12 +159,12 @@ fn streamed(pieces: &[&str], dialects: Dialects) -> usize {
     calls
 }
 
-fn their_whole(form: &Form, reply: &str, tools: &[Tool]) -> usize {
+fn peer_whole(form: &Form, reply: &str, tools: &[Tool]) -> usize {
     let parser = (form.parser)();
     at_once(parser.parse_complete_with_tools(reply, tools)).map_or(0, |(_, calls)| black_box(calls).len())
 }
 
-fn their_streamed(form: &Form, pieces: &[&str], tools: &[Tool]) -> usize {
+fn peer_streamed(form: &Form, pieces: &[&str], tools: &[Tool]) -> usize {
     let mut parser = (form.parser)();
     let mut calls = 0;
     for piece in pieces {

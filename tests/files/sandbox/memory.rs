@@ -11,7 +11,7 @@ fn all() -> [Settings; 3] {
     [small.clone(), small.clone().at_most(Kind::Landlock), small.mode(Mode::Off)]
 }
 
-fn is_ended_for_memory(result: &ToolResult) -> bool {
+fn is_killed_for_memory(result: &ToolResult) -> bool {
     let told = |failure: &toolfence_protocol::ToolFailure| {
         failure.code == ErrorCode::ExitStatus
             && failure.message.to_string().contains("used more than 100 MiB of memory")
@@ -33,7 +33,7 @@ fn excessive_memory_use_is_ended_and_reported() {
             "echo begun; for i in 1 2 3 4 5 6; do (printf -v x '%*s' 30000000 ''; sleep 72401; :) & done; wait",
         ] {
             let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 30}));
-            assert!(is_ended_for_memory(&result), "{settings:?}, {command}: {result:?}");
+            assert!(is_killed_for_memory(&result), "{settings:?}, {command}: {result:?}");
             assert_eq!((result.output.as_str(), running("sleep 72401")), ("begun\n", 0), "{settings:?}, {command}");
         }
     }

@@ -265,7 +265,7 @@ fn a_folder_of_a_patch_is_refused_like_any_path() {
 }
 
 /// Returns the path of a folder in another spelling.
-fn respelled(random: &mut Random, root: &str, folder: &str) -> String {
+fn respell_path(random: &mut Random, root: &str, folder: &str) -> String {
     let parts = folder.split('/').filter(|part| !part.is_empty());
     let mut path: String = parts.map(|part| format!("{part}{}", random.pick(&["/", "/", "//", "/./"]))).collect();
     if random.below(2) == 0 {
@@ -353,7 +353,8 @@ fn the_policy_judges_the_names_that_a_patch_in_a_folder_changes() {
         }
         let root = place.root.to_str().expect("it is UTF-8");
         let folder = *random.pick(&FOLDERS);
-        let args = json!({"patch": patch_of(&mut random, &NAMES), "base_path": respelled(&mut random, root, folder)});
+        let args =
+            json!({"patch": patch_of(&mut random, &NAMES), "base_path": respell_path(&mut random, root, folder)});
         let verdict = policy.review(call("apply_patch", args.clone()), &tools.toolbox.catalog(), &*tools.host);
         let is_denied = matches!(verdict, Verdict::Denied(_));
         let cleared = tools.cleared("apply_patch", args.clone());

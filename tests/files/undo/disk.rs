@@ -87,7 +87,7 @@ fn assert_nothing_half(place: &Place) {
 }
 
 /// Asserts that each restored path is as in `wanted`, and that each refused path is as in `before`.
-fn assert_kept_to(outcome: &Outcome, before: &Picture, after: &Picture, wanted: &Picture) {
+fn assert_matches_outcome(outcome: &Outcome, before: &Picture, after: &Picture, wanted: &Picture) {
     for done in &outcome.done {
         assert_eq!(after.get(Path::new(&done.name)), wanted.get(Path::new(&done.name)), "{outcome:?}");
     }
@@ -120,7 +120,7 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
         Err(error) => error.to_string().contains("nothing was changed"),
         Ok(None) => false,
         Ok(Some(outcome)) => {
-            assert_kept_to(&outcome, &new, &place.picture(), &old);
+            assert_matches_outcome(&outcome, &new, &place.picture(), &old);
             outcome.refused.iter().any(|refused| refused.why == Unrestored::Unrecorded)
         }
     };

@@ -129,7 +129,7 @@ async fn random_output_under_the_bare_grammar_is_one_valid_call() {
 }
 
 /// Returns `true` for escapes of NUL and of unpaired surrogates, which a schema cannot forbid.
-fn is_spoiled_by_an_escape(reply: &str) -> bool {
+fn has_unfit_escape(reply: &str) -> bool {
     let half =
         |at: usize| matches!(reply.as_bytes()[at..], [_, _, b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]);
     reply.contains("\\u0000") || reply.match_indices("\\u").any(|(at, _)| half(at))
@@ -152,7 +152,7 @@ async fn random_output_under_the_schema_is_one_valid_call() {
             }
             match run.reply(seed, ("response_format", format.clone())).await {
                 (_, FinishReason::Cut) => cut += 1,
-                (reply, _) if is_spoiled_by_an_escape(&reply) => spoiled += 1,
+                (reply, _) if has_unfit_escape(&reply) => spoiled += 1,
                 (reply, _) => {
                     run.count(&reply, 1, true, &catalog);
                     whole += 1;

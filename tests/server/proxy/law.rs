@@ -129,7 +129,7 @@ fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, b
             // such a block.
             Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) && is_json(reply, *span) => {
                 calls.push((call.name.clone(), Value::Object(call.args.clone())));
-                cut_out(&mut said, *span);
+                remove_span(&mut said, *span);
             }
             Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
             Event::Call { call, .. } => {
@@ -151,7 +151,7 @@ fn is_json(reply: &str, span: Span) -> bool {
 }
 
 /// Removes the texts in this span of the reply.
-fn cut_out(texts: &mut Vec<(usize, String)>, span: Span) {
+fn remove_span(texts: &mut Vec<(usize, String)>, span: Span) {
     for (start, text) in std::mem::take(texts) {
         let end = start + text.len();
         let (before, after) = (span.start.clamp(start, end) - start, span.end.clamp(start, end) - start);

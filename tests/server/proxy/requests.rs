@@ -318,7 +318,7 @@ async fn errors_in_requests_are_reported() {
 }
 
 /// Returns the schema that the SDKs send for nested pydantic models.
-fn booking() -> Value {
+fn booking_schema() -> Value {
     let leg = json!({"type": "object", "title": "Leg", "properties": {
         "origin": {"type": "string", "pattern": "^[A-Z]{3}$"}, "date": {"type": "string", "format": "date"},
     }, "required": ["origin", "date"], "additionalProperties": false});
@@ -340,7 +340,7 @@ async fn a_nested_model_is_described_checked_and_fitted() {
         let script = if streamed { reply(&said, 3, "stop") } else { whole(&said, "stop") };
         let stage = Stage::new(vec![script]).await;
         let mut request = request(streamed);
-        request["tools"] = booking();
+        request["tools"] = booking_schema();
         let answer = stage.ask(&request).await;
         let calls = if streamed {
             ReceivedStream::of(&answer).named()
@@ -371,7 +371,7 @@ async fn a_nested_model_is_described_checked_and_fitted() {
         (json!({"legs": [{"origin": "LIS"}], "count": 1}), "legs[0].date is missing"),
     ] {
         let stage = Stage::new(vec![whole(&call(&args), "stop"), whole(&call(&right), "stop")]).await;
-        let answer = stage.ask(&with(|request| request["tools"] = booking())).await.json();
+        let answer = stage.ask(&with(|request| request["tools"] = booking_schema())).await.json();
         let arguments = answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
         assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), right);
         let asked = stage.requests();

@@ -215,7 +215,7 @@ fn invalid_and_blocked_images_are_not_sent() {
 const LOOK: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
 
 /// Creates a project with an MCP server that returns images as tool results.
-fn with_pictures() -> Place {
+fn with_image_server() -> Place {
     let place = place();
     let script = place.home.join("shared/server.sh");
     std::fs::create_dir_all(script.parent().unwrap()).unwrap();
@@ -231,7 +231,7 @@ fn with_pictures() -> Place {
 
 #[test]
 fn an_image_of_a_tool_is_shown_with_the_results() {
-    let place = with_pictures();
+    let place = with_image_server();
     let (url, asked) = server(false, &[LOOK, "A dot.", "Still a dot."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "A dot."), "{}", ran.err);
@@ -251,7 +251,7 @@ fn an_image_of_a_tool_is_shown_with_the_results() {
 
 #[test]
 fn a_line_replaces_a_tool_image_if_the_model_takes_no_images() {
-    let place = with_pictures();
+    let place = with_image_server();
     let (url, asked) = server(true, &[LOOK, "I cannot see it."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
@@ -265,7 +265,7 @@ fn a_line_replaces_a_tool_image_if_the_model_takes_no_images() {
 #[test]
 fn a_line_replaces_a_tool_image_that_the_server_refuses() {
     const BROKEN: &str = r#"{"error":{"code":400,"message":"Failed to load image or audio file"}}"#;
-    let place = with_pictures();
+    let place = with_image_server();
     let (url, asked) = refusing(Some(BROKEN), &[LOOK, "I cannot see it.", "Nor now."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
@@ -278,7 +278,7 @@ fn a_line_replaces_a_tool_image_that_the_server_refuses() {
 
 #[test]
 fn images_of_one_message_have_names_of_their_own_and_a_bound() {
-    let place = with_pictures();
+    let place = with_image_server();
     let looks: String = (0..=Image::MOST).map(|at| LOOK.replace("hi", &format!("hi {at}"))).collect();
     let replies: &'static [&'static str] = vec![&*looks.leak(), "Dots."].leak();
     let (url, asked) = server(false, replies);
@@ -316,7 +316,7 @@ async fn images_are_not_sent_without_end() {
 /// The client of a pipe sends only text to its model, so a line replaces the image.
 #[test]
 fn pipe_clients_get_a_line_for_an_image() {
-    let place = with_pictures();
+    let place = with_image_server();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coder"));
     command.arg("pipe").current_dir(&place.root).env("HOME", &place.home);
     command.env("XDG_CONFIG_HOME", place.home.join("config")).env("XDG_STATE_HOME", place.home.join("state"));

@@ -214,7 +214,7 @@ fn a_conversation_about_another_project_is_not_resumed_here() {
 }
 
 /// Starts a conversation that runs until it is killed.
-fn talking(place: &Place, args: &[&str]) -> Child {
+fn start_conversation(place: &Place, args: &[&str]) -> Child {
     let file = place.home.join("many");
     let replies: String = (0..400).map(|n| format!("%%% reply\nAnswer {n}: {}\n", "words ".repeat(n % 90))).collect();
     std::fs::write(&file, replies).unwrap();
@@ -229,7 +229,7 @@ fn talking(place: &Place, args: &[&str]) -> Child {
 #[test]
 fn a_second_process_learns_which_one_has_the_conversation() {
     let place = Place::new();
-    let mut first = talking(&place, &[]);
+    let mut first = start_conversation(&place, &[]);
     let (mut keys, mut out) = (first.stdin.take().unwrap(), BufReader::new(first.stdout.take().unwrap()));
     keys.write_all(b"Begin.\n").unwrap();
     let mut line = String::new();
@@ -258,7 +258,7 @@ fn a_killed_process_leaves_only_complete_records() {
     let mut random = Random::new(7);
     let mut most = 0;
     for round in 0..8 {
-        let mut child = talking(&place, if round == 0 { &[] } else { &["--continue"] });
+        let mut child = start_conversation(&place, if round == 0 { &[] } else { &["--continue"] });
         let mut keys = child.stdin.take().unwrap();
         let mut out = child.stdout.take().unwrap();
         let drain = std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
@@ -300,7 +300,7 @@ const HOSTILE: &[&str] = &[
 
 /// Checks that the parser finds no call in an export, with every dialect and repair. Only `bare` is left out, because
 /// it reads the whole text as one block.
-fn has_no_call(text: &str) {
+fn assert_no_call(text: &str) {
     use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
     for reasoning in [Reasoning::Unknown, Reasoning::Known, Reasoning::Opened] {
         let mut options = Options::default();
@@ -331,7 +331,7 @@ fn an_export_has_prompts_and_replies_as_content_only() {
         for results in ["full", "head", "none"] {
             let ran = place.coder(&["export", id, "--thoughts", "--outputs", results], "");
             assert!(ran.status == 0 && ran.out.starts_with("# Conversation"), "{}", ran.said());
-            has_no_call(&ran.out);
+            assert_no_call(&ran.out);
             assert!(!ran.out.contains(['\u{1b}', '\u{202e}', '\r']));
         }
         let page = place.coder(&["export", id, "--format", "html", "--thoughts", "--outputs", "full"], "");
@@ -558,7 +558,7 @@ fn exports_of_the_case_files_contain_no_call() {
     for case in cases {
         let (content, thoughts) = (case.reply.clone(), Some(case.reply));
         let record = Record { role: Role::Assistant, content, thoughts, ..Record::default() };
-        has_no_call(&markdown(&stored, &[&record], shown, &toolfence_policy::toolset::catalog()));
+        assert_no_call(&markdown(&stored, &[&record], shown, &toolfence_policy::toolset::catalog()));
     }
 }
 

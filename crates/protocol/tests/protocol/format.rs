@@ -177,7 +177,7 @@ fn nasty(random: &mut Random, most: usize) -> String {
     (0..random.below(most + 1)).map(|_| *random.pick(PIECES)).collect()
 }
 
-fn nasty_result(random: &mut Random) -> ToolResult {
+fn hostile_result(random: &mut Random) -> ToolResult {
     let mut output = Output::text(nasty(random, 24));
     output.truncated = random.below(2) == 0;
     output.exit_code = (random.below(3) == 0).then_some(1);
@@ -209,7 +209,7 @@ fn nested(text: &str, first: &str, mark: &str) -> String {
 fn no_output_breaks_out_of_its_block() {
     for seed in 0..3_000 {
         let mut random = Random::new(seed);
-        let sent: Vec<ToolResult> = (0..=random.below(3)).map(|_| nasty_result(&mut random)).collect();
+        let sent: Vec<ToolResult> = (0..=random.below(3)).map(|_| hostile_result(&mut random)).collect();
         for format in formats() {
             let message = results(&sent, &format);
             assert_eq!(read_back(&message, format.nonce.as_deref()), sent, "{message:?}");

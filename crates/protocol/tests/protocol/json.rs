@@ -314,7 +314,7 @@ fn call(dice: &mut Random, depth: usize) -> Value {
 }
 
 /// Returns printed JSON with each line changed. `change` gets the line and whether a closing bracket follows it.
-fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
+fn map_lines(text: &str, change: impl Fn(&str, bool) -> String) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let closes = |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with(['}', ']']));
     let changed = lines.iter().enumerate().map(|(index, line)| change(line, closes(lines.get(index + 1))));
@@ -335,13 +335,13 @@ fn faults(text: &str) -> Vec<(&'static str, String)> {
         ("newlines not escaped", back(kept.replace("\\n", "\n"))),
         ("backslashes not escaped", kept.replace('\u{3}', "\\")),
         ("nothing escaped", quotes.replace("\\n", "\n").replace('\u{3}', "\\")),
-        ("commas lost", by_line(text, |line, _| line.strip_suffix(',').unwrap_or(line).to_owned())),
-        ("trailing commas", by_line(text, comma)),
+        ("commas lost", map_lines(text, |line, _| line.strip_suffix(',').unwrap_or(line).to_owned())),
+        ("trailing commas", map_lines(text, comma)),
         ("last closer lost", text[..text.len() - 1].to_owned()),
         ("a closer too many", format!("{text}}}")),
         (
             "closing quotes lost",
-            by_line(text, |line, _| line.strip_suffix("\",").map_or(line.to_owned(), |line| format!("{line},"))),
+            map_lines(text, |line, _| line.strip_suffix("\",").map_or(line.to_owned(), |line| format!("{line},"))),
         ),
         ("an opening quote lost", text.replacen("\": \"", "\": ", 1)),
         ("single quotes", back(single.replace('\'', "\\'").replace('\u{4}', "'"))),
@@ -360,7 +360,7 @@ fn faults(text: &str) -> Vec<(&'static str, String)> {
 #[test]
 fn a_fault_never_makes_another_call() {
     let mut table: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-    each_fault(0x5151_5151_aaaa_1111, |name, value, broken, reading| {
+    for_each_fault(0x5151_5151_aaaa_1111, |name, value, broken, reading| {
         table.entry(name).or_default()[usize::from(reading.is_none())] += 1;
         if let Some(reading) = reading {
             assert_eq!(reading.values, std::slice::from_ref(value), "{name} {:?}: {broken}", reading.repairs);
@@ -378,7 +378,7 @@ fn a_fault_never_makes_another_call() {
 fn a_fault_that_makes_another_call_is_lossy() {
     let mut different = 0;
     for seed in 0..8 {
-        each_fault(seed, |name, value, broken, reading| {
+        for_each_fault(seed, |name, value, broken, reading| {
             let Some(reading) = reading.filter(|reading| reading.values != std::slice::from_ref(value)) else { return };
             different += 1;
             assert!(!reading.is_lossless(), "{name} {:?}: {broken}", reading.repairs);
@@ -389,7 +389,7 @@ fn a_fault_that_makes_another_call_is_lossy() {
 
 /// Calls `seen` with each fault of 1,500 calls that strict reading refuses: its name, the call, the text and its
 /// reading.
-fn each_fault(seed: u64, mut seen: impl FnMut(&'static str, &Value, &str, Option<Reading>)) {
+fn for_each_fault(seed: u64, mut seen: impl FnMut(&'static str, &Value, &str, Option<Reading>)) {
     let mut dice = Random::new(seed);
     for _ in 0..1500 {
         let value = call(&mut dice, 0);

@@ -53,7 +53,7 @@ fn calls(events: &[Event<'static>]) -> Vec<(ToolCall, usize)> {
 }
 
 /// Returns the events of the whole reply, after checking that they are the same in pieces.
-fn in_any_pieces(reply: &str, words: &str) -> Vec<Event<'static>> {
+fn events_in_any_pieces(reply: &str, words: &str) -> Vec<Event<'static>> {
     let whole = events(reply, words, usize::MAX / 2, true);
     for chunk in [1, 2, 5, 13] {
         assert_eq!(events(reply, words, chunk, true), whole, "by {chunk}: {reply:?}");
@@ -79,7 +79,7 @@ fn no_call_before_a_closing_tag_in_prose_is_delivered() {
         reply += *random.pick(CLOSING);
         let rest = *random.pick(REST);
         reply += rest;
-        let events = in_any_pieces(&reply, "dialects unknown");
+        let events = events_in_any_pieces(&reply, "dialects unknown");
         let calls = calls(&events);
         assert!(calls.iter().all(|(_, start)| *start > tag), "{reply:?}: {calls:?}");
         let counts = called || !rest.starts_with('N');
@@ -104,9 +104,9 @@ fn a_call_in_a_sentence_never_runs() {
         let several = if random.below(3) == 0 { call } else { "" };
         for words in ["dialects", "dialects profile=hermes", "dialects unknown profile=qwen3_coder"] {
             let reply = format!("{} {call}{several} {}", random.pick(&["So", "- So", "# So", "So `x`"]), "is how.\n");
-            assert_eq!(calls(&in_any_pieces(&reply, words)), [], "{reply:?}");
+            assert_eq!(calls(&events_in_any_pieces(&reply, words)), [], "{reply:?}");
             let reply = format!("{call}{several} is how.");
-            let calls = calls(&in_any_pieces(&reply, words));
+            let calls = calls(&events_in_any_pieces(&reply, words));
             assert!(calls.iter().all(|(call, _)| call.is_lossy()), "{reply:?}: {calls:?}");
         }
     }
@@ -162,7 +162,7 @@ fn a_text_with_tags_of_its_dialect_is_only_changed_by_a_guess() {
             }
             let reply = template.replace('@', &text);
             for words in ["dialects", "dialects unknown"] {
-                for (call, _) in calls(&in_any_pieces(&reply, words)) {
+                for (call, _) in calls(&events_in_any_pieces(&reply, words)) {
                     let right = call.name == "write_file" && call.args["content"] == text.as_str();
                     assert!(right || call.is_lossy(), "{call:?} of {text:?} in {reply:?}");
                     exact += usize::from(!call.is_lossy());
@@ -225,7 +225,7 @@ fn the_name_of_a_tool_in_markup_gives_a_call_or_an_event() {
         for (tool, arg) in [("bash", "command"), ("read_file", "path"), ("search", "pattern")] {
             let form = form.replace('@', tool).replace('#', arg);
             for reply in [form.clone(), format!("I look.\n\n{form}\n\nDone.\n"), format!("I look.\n{form}\n")] {
-                let events = in_any_pieces(&reply, "dialects");
+                let events = events_in_any_pieces(&reply, "dialects");
                 let noticed = |event: &Event<'_>| !matches!(event, Event::Text { .. } | Event::Started { .. });
                 assert!(events.iter().any(noticed), "{reply:?}: {events:?}");
             }
@@ -350,7 +350,7 @@ fn blocks_in_any_order_keep_their_whole_texts_in_any_pieces() {
             reply += &block.replace('@', text);
         }
         for words in ["opt_in", "dialects opt_in unknown", "opt_in length", "opt_in small"] {
-            for event in in_any_pieces(&reply, words) {
+            for event in events_in_any_pieces(&reply, words) {
                 cut += usize::from(matches!(event, Event::Incomplete { .. }));
                 let Event::Call { call, span, .. } = event else { continue };
                 let Some(dialect) = call.dialect.filter(|dialect| dialect.is_opt_in()) else { continue };

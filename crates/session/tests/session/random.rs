@@ -50,7 +50,7 @@ struct Count {
     stops: [usize; 8],
 }
 
-fn some_options(random: &mut Random) -> SessionOptions {
+fn random_options(random: &mut Random) -> SessionOptions {
     let mut options = options();
     options.limits.rounds = 1 + random.below(8) as u64;
     options.limits.bad_replies = 1 + random.below(4) as u64;
@@ -73,7 +73,7 @@ fn some_options(random: &mut Random) -> SessionOptions {
 impl World {
     fn new(seed: u64) -> World {
         let mut random = Random::new(seed);
-        let options = some_options(&mut random);
+        let options = random_options(&mut random);
         let rounds = options.limits.rounds;
         let mode = [AskMode::Never, AskMode::Risky, AskMode::Always][random.below(3)];
         let session = Session::new(options, Arc::new(catalog()), toolfence_kit::policy(mode), Arc::new(NoFacts));

@@ -253,7 +253,7 @@ fn every_program_that_bash_starts_is_in_the_parsed_list() {
             continue;
         }
         if let Ok(parsed) = parse(&text)
-            && let Some(commands) = with_evaluated(parsed.commands)
+            && let Some(commands) = expand_eval(parsed.commands)
         {
             readable.push((text, commands));
         }
@@ -324,7 +324,7 @@ fn own_words(mut words: &[ShellWord]) -> &[ShellWord] {
 }
 
 /// Returns the commands, including those inside `eval`. Returns `None` if the parser cannot read an evaluated text.
-fn with_evaluated(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
+fn expand_eval(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
     let mut all = Vec::new();
     let mut rest = commands;
     while let Some(command) = rest.pop() {
