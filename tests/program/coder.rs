@@ -203,7 +203,7 @@ fn parse_explains_dialects_and_ignored_calls() {
 
 /// The prompt describes the dialect, and a reply in that dialect is parsed as a call.
 #[test]
-fn prompt_speaks_the_dialect_that_is_named() {
+fn the_prompt_describes_the_named_dialect() {
     let folder = root();
     let told = coder(folder.path(), &["prompt", "--dialect", "hermes"], "").out;
     assert!(told.contains("<tool_call>\n{\"name\": \"") && !told.contains("```tool\n"), "{told}");
@@ -358,7 +358,7 @@ fn exec_reads_copied_pages_and_trained_dialects() {
 }
 
 #[test]
-fn parse_takes_the_tools_and_the_dialects() {
+fn parse_accepts_tools_and_dialects() {
     let folder = root();
     let tools = r#"[{"type": "function", "function": {"name": "fly", "parameters": {"type": "object", "properties": {"to": {"type": "string"}}}}}]"#;
     std::fs::write(folder.path().join("tools.json"), tools).unwrap();

@@ -280,7 +280,7 @@ fn tab_completes_commands_and_files() {
 }
 
 #[test]
-fn ctrl_c_drops_the_line_then_says_how_to_leave_then_leaves() {
+fn ctrl_c_discards_the_line_then_explains_how_to_quit_then_quits() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.press("half a line");

@@ -201,7 +201,7 @@ fn other_options_begin_a_new_session_and_the_user_is_notified() {
 }
 
 #[test]
-fn undo_takes_back_the_last_reply_alone() {
+fn undo_reverts_only_the_last_reply() {
     let place = Sessions::new();
     for name in ["a.txt", "b.txt"] {
         assert_eq!(place.exec(&["--yes"], &block("write_file", &json!({"path": name, "content": "x\n"}))).status, 0);
@@ -265,7 +265,7 @@ fn ctrl_c_stops_the_tools_and_the_results_are_printed() {
 }
 
 #[test]
-fn after_its_host_was_killed_a_session_begins_anew() {
+fn a_session_starts_again_after_its_host_was_killed() {
     let place = Sessions::new();
     place.exec(&["--yes"], "Done.");
     let before = place.hosts();

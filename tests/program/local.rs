@@ -402,7 +402,7 @@ fn the_api_key_is_read_once_from_its_configured_source() {
 }
 
 #[test]
-fn files_that_are_not_there_are_named_and_proxies_of_the_environment_used() {
+fn missing_files_are_named_and_proxies_of_the_environment_are_used() {
     let server = Stub::new(vec![]);
     let place = Place::new().settings("[http]\nca_file = \"missing.pem\"\n");
     let ran = place.asks(&server.url, &[], &[]);

@@ -218,7 +218,7 @@ fn a_terminal_becomes_narrower_while_the_model_writes() {
 /// Terminals that set `XTERM_VERSION` truncate rows instead of rewrapping them, so the program must not erase anything
 /// above the live row.
 #[test]
-fn a_terminal_that_cuts_its_rows_becomes_narrower_while_the_model_writes() {
+fn a_terminal_that_truncates_rows_becomes_narrower_while_the_model_writes() {
     let words = odd_words();
     let mut reply: Vec<(u64, String)> = words.iter().map(|word| (40, format!("{word} "))).collect();
     reply.push((0, "\n\nDone.\n".to_owned()));

@@ -442,7 +442,7 @@ fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
 
 /// Ctrl-C discards the line and says how to leave. Pressed twice in quick succession, it leaves.
 #[test]
-fn ctrl_c_at_the_prompt_drops_the_line_and_twice_leaves() {
+fn ctrl_c_at_the_prompt_discards_the_line_and_twice_quits() {
     if is_ignored("INT") {
         return;
     }

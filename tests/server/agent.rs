@@ -372,7 +372,7 @@ impl Backend for Mirror {
 
 /// An agent with other instructions and tools can continue a conversation.
 #[tokio::test]
-async fn an_agent_takes_a_conversation_over() {
+async fn another_agent_can_continue_a_conversation() {
     let spec =
         ToolSpec::new("sh", "for tests").param(Param::new("command", ParamKind::Command, "a command").required());
     let agent = |system: &str, backend: Arc<dyn Backend>| {

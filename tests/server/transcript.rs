@@ -389,7 +389,7 @@ async fn a_session_has_one_writer() {
 }
 
 #[tokio::test]
-async fn a_fork_has_the_messages_up_to_one() {
+async fn a_fork_has_the_messages_up_to_the_chosen_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = small(folder.path()).await;
     let fork = Transcript::fork(&path, Some("2")).unwrap();

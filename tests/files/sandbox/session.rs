@@ -87,7 +87,7 @@ fn files_planted_in_shared_folders_do_not_affect_the_next_sandbox() {
     let look = "ls -d /proc/1 /usr/bin /dev/null; cat a.txt .env; cut -d' ' -f5 /proc/self/mountinfo | sort";
     let before = session.run(look);
     let planted = [
-        // Replace everything that can be moved or removed in the home and in /tmp by links.
+        // This command replaces everything that can be moved or removed in the home and in /tmp with links.
         "cd /; for top in ~ /tmp ~/.cache ~/.local ~/.config; do
             for path in $top/* $top/.[a-z]*; do
                 mv -T $path $path.moved || rmdir $path || rm -f $path
@@ -96,11 +96,11 @@ fn files_planted_in_shared_folders_do_not_affect_the_next_sandbox() {
         done 2>/dev/null; for name in .cargo .rustup .cache .local .config go .npm .m2 .gradle; do
             ln -sT $OLDPWD ~/$name; ln -sT /etc /tmp/$name
         done 2>/dev/null; rmdir ~ /tmp 2>/dev/null; ls -ld ~ /tmp >/dev/null && echo planted",
-        // FIFOs, sockets and devices at every path that a toolchain uses.
+        // This one creates FIFOs, sockets and devices at every path that a toolchain uses.
         "cd ~; for name in .cargo .config .cache .local .rustup .gitconfig .bashrc .profile /tmp/x; do
             rm -f $name; mkfifo $name
         done 2>/dev/null; echo planted",
-        // Folders without any permission, very deep ones, and very many of them.
+        // This one creates folders without any permission, very deep folders, and very many folders.
         "cd ~; for i in $(seq 100); do mkdir -p d/d/d/d && cd d/d/d/d || break; done 2>/dev/null
         cd /tmp; mkdir -p many && cd many && for i in $(seq 10); do mkdir $i; touch $i/{1..300}; done
         chmod 0 ~ /tmp; echo planted",

@@ -71,7 +71,7 @@ fn an_always_answer_does_not_override_a_denial() {
 }
 
 #[test]
-fn what_only_a_person_can_answer_is_not_stored() {
+fn approvals_that_only_a_person_can_give_are_not_stored() {
     for command in ["touch a; echo '", "$x", "eval \"$x\"", "rm -rf \"$x\"", "cat *.pem", "echo x > .git/config"] {
         let pending = bash(&Policy::default(), command).unwrap_or_else(|| panic!("{command} runs without a question"));
         assert!(pending.always().is_err(), "{command}: {:?}", pending.always());
@@ -81,7 +81,7 @@ fn what_only_a_person_can_answer_is_not_stored() {
 }
 
 #[test]
-fn a_file_is_stored_with_its_tool() {
+fn an_always_answer_for_a_file_covers_only_its_tool() {
     let write = |policy: &Policy, tool: &str, path: &str| {
         let args = json!({"path": path, "content": "x"});
         let edit = json!({"path": path, "old": "a", "new": "b"});
@@ -102,7 +102,7 @@ fn a_file_is_stored_with_its_tool() {
 }
 
 #[test]
-fn the_mode_that_asks_for_everything_offers_nothing() {
+fn always_is_not_available_in_the_mode_that_asks_about_everything() {
     let policy = Policy::default().ask(AskMode::Always);
     for command in ["ls", "touch a"] {
         assert!(bash(&policy, command).expect("it asks").always().is_err(), "{command}");
@@ -110,7 +110,7 @@ fn the_mode_that_asks_for_everything_offers_nothing() {
 }
 
 #[test]
-fn a_decision_marks_what_asks() {
+fn a_decision_marks_the_parts_that_ask() {
     let text = "ls é; touch a > b; cat x | wc -l && make";
     let decision = Policy::default().judge_command(text, "", &LINKED);
     let marked: Vec<&str> = decision.marks.iter().map(|mark| &text[mark.clone()]).collect();

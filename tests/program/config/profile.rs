@@ -235,7 +235,7 @@ fn a_damaged_profile_is_reported_once_and_learned_again() {
 
 /// The password of a URL is sent to the server only.
 #[test]
-fn no_password_is_kept() {
+fn passwords_are_not_stored() {
     let place = Place::new();
     let url = place.url.replace("http://", "http://me:hidden@");
     *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];

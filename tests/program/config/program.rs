@@ -226,7 +226,7 @@ fn trust_applies_only_to_one_project() {
 }
 
 #[test]
-fn a_project_file_is_a_plain_file() {
+fn a_project_file_must_be_a_plain_utf_8_file_of_limited_size() {
     let place = Place::new();
     let path = place.root.join(".toolfence.toml");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -475,7 +475,7 @@ fn a_persona_can_only_tighten_the_policy() {
 }
 
 #[test]
-fn explain_says_which_command_met_a_rule() {
+fn explain_names_the_command_that_matched_a_rule() {
     let place = Place::new();
     let explained = place.verdict("ls; rm -rf /; mkdir m*", &[]);
     assert_eq!(explained["commands"], json!(["ls", "rm -rf /", "mkdir m*"]));
@@ -491,7 +491,7 @@ fn explain_says_which_command_met_a_rule() {
 }
 
 #[test]
-fn commands_that_look_at_the_project_are_asked_after_a_change() {
+fn project_checks_run_after_a_change() {
     let line = "! grep -rn WRONG --include=*.txt .";
     let place = Place::new().own(&format!("[checks]\ncommands = [\"{line}\"]\n"));
     assert!(place.run(&["config", "show"], "").out.contains(line));

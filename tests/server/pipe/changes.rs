@@ -102,7 +102,7 @@ fn the_reason_of_a_denial_reaches_the_model_and_nothing_is_kept() {
 }
 
 #[test]
-fn an_answer_that_the_question_does_not_take_leaves_it_open() {
+fn an_invalid_answer_leaves_the_question_open() {
     let project = Project::new();
     let Some(pipe) = project.pipe(AskMode::Always) else { return };
     served(pipe, async |client: &mut Client| {

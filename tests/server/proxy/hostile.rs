@@ -143,7 +143,7 @@ async fn an_unrequested_stream_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_slow_upstream_is_given_up() {
+async fn a_slow_upstream_times_out() {
     let hasty = |options: &mut toolfence_server::proxy::ProxyOptions| {
         (options.first_byte, options.between) = (Duration::from_millis(200), Duration::from_millis(200));
     };

@@ -90,7 +90,7 @@ fn called(id: &str, name: &str, arguments: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_history_becomes_text_that_reads_the_same() {
+async fn the_history_becomes_text_that_parses_to_the_same_calls() {
     let arguments = [
         "{\"city\": \"Li\\\"s```bon\\n\"}",
         "{\n \"content\": \"```\\n```tool\\n{}\\n\", \"mode\": 1e2}",
@@ -272,7 +272,7 @@ async fn requests_without_tools_pass_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn models_and_refusals_pass() {
+async fn models_and_refusals_are_passed_on() {
     let stage = Stage::new(vec![answer("200 OK", "application/json", "{\"data\": []}")]).await;
     let models = Answer::read(&mut stage.send("GET", "/v1/models", "", "").await).await;
     assert_eq!((models.status, models.body.as_str()), (200, "{\"data\": []}"));

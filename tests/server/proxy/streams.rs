@@ -196,7 +196,7 @@ async fn check_streamed_call(first: &str, rest: &str) {
 }
 
 #[tokio::test]
-async fn text_calls_and_usage_in_any_pieces() {
+async fn text_calls_and_usage_are_the_same_in_any_pieces() {
     let args = json!({"path": "a\"b.md", "content": "# One\n\"two\" \u{1} é𐍈 \\ ```", "mode": 420, "deep": [{"x": [null, 1.5]}]});
     let said = format!("<think>hm</think>\n\nFirst.\n\n{}\n{}\nDone.", call(&args), call(&json!({})));
     let text = parse(&said).text.trim().to_owned();
@@ -262,7 +262,7 @@ async fn a_server_may_close_after_the_finish_reason() {
 }
 
 #[tokio::test]
-async fn reasoning_has_its_channel() {
+async fn reasoning_is_sent_in_its_own_field() {
     let thought = chunk(&json!({"reasoning_content": "hm "}), None) + &chunk(&json!({"reasoning": "so"}), None);
     let end = chunk(&json!({"content": "Yes."}), Some("stop"));
     let received =
@@ -482,7 +482,7 @@ async fn held_text_before_a_forged_token_is_sent() {
 }
 
 #[tokio::test]
-async fn a_reply_that_ends_at_its_limit() {
+async fn a_call_truncated_at_the_length_limit_is_not_completed() {
     let begun = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"ab";
     let said = format!("So.\n{begun}");
     let received = Stage::new(vec![reply(&said, 5, "length")]).await.stream().await;

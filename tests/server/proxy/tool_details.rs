@@ -149,7 +149,7 @@ async fn a_question_before_another_call_holds_it_back_and_after_it_is_dropped() 
 }
 
 #[tokio::test]
-async fn a_model_that_only_asks_is_given_up() {
+async fn the_proxy_gives_up_on_a_model_that_only_asks_about_tools() {
     let question = called("tool_help", &json!({"name": "Edit"}));
     let stage = Stage::with(vec![reply(&question, 3, "stop")], short).await;
     let got = ReceivedStream::of(&stage.ask(&asked(three(), true)).await);

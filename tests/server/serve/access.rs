@@ -308,7 +308,7 @@ async fn markdown_is_rendered_without_anything_active() {
 }
 
 #[tokio::test]
-async fn paths_lead_to_the_table_or_nowhere() {
+async fn only_exact_paths_of_the_table_are_routed() {
     let stage = Stage::new([says("Yes.")]).await;
     for path in [
         "/api",

@@ -77,7 +77,7 @@ async fn a_reply_can_be_sent_in_pieces() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn questions_of_replies_are_answered_and_what_was_allowed_holds() {
+async fn questions_of_replies_are_answered_and_permissions_last() {
     let stage = Stage::new([]).await;
     let make = |name: &str| call("write_file", &json!({"path": name, "content": "all:\n"}));
     let asked = stage.post(NEW, &make("Makefile")).await;

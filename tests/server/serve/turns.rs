@@ -202,7 +202,7 @@ async fn a_missing_approval_denies_the_call() {
 }
 
 #[tokio::test]
-async fn an_approval_that_says_nothing_leaves_the_call_waiting() {
+async fn an_invalid_approval_leaves_the_call_waiting() {
     let stage = Stage::new([write("Makefile"), says("Done.")]).await;
     let waiting = stage.turn(&json!({"prompt": "go"})).await.json();
     let path = format!("/api/approvals/{}", waiting["data"]["pending"]["approval"].as_str().unwrap());

@@ -128,7 +128,7 @@ fn an_image_reaches_the_server_and_stays_in_the_conversation() {
 }
 
 #[test]
-fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
+fn a_refusal_of_images_is_remembered_and_loses_nothing() {
     let place = place();
     let (url, asked) = server(true, &["Hi.", "I cannot see it."]);
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);
@@ -277,7 +277,7 @@ fn a_line_replaces_a_tool_image_that_the_server_refuses() {
 }
 
 #[test]
-fn images_of_one_message_have_names_of_their_own_and_a_bound() {
+fn images_of_a_message_have_unique_names_and_a_limit() {
     let place = with_image_server();
     let looks: String = (0..=Image::MOST).map(|at| LOOK.replace("hi", &format!("hi {at}"))).collect();
     let replies: &'static [&'static str] = vec![&*looks.leak(), "Dots."].leak();
@@ -295,7 +295,7 @@ fn images_of_one_message_have_names_of_their_own_and_a_bound() {
 }
 
 #[tokio::test]
-async fn images_are_not_sent_without_end() {
+async fn old_images_are_dropped_beyond_a_total_size() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let mut first = agent(Seeing(Replay::new(["1", "2", "3", "4"])), instructed(), transcript);

@@ -355,7 +355,7 @@ fn a_refusal_has_the_code_of_its_cause() {
 }
 
 #[test]
-fn a_guessed_call_only_reads() {
+fn a_guessed_call_may_only_read() {
     let review = |name: &str, args: serde_json::Value, repair| {
         let mut call = call(name, args);
         call.repairs = vec![Repair::TrailingComma, repair];

@@ -212,7 +212,7 @@ fn one_fault_leaves_the_rest_alone() {
 /// Strict reading refuses a repeated key, an unpaired surrogate and a number that is too large. Repair refuses them
 /// too, alone and next to a fault that it could repair.
 #[test]
-fn a_repair_is_never_milder_than_strict_reading() {
+fn repair_does_not_accept_values_that_strict_reading_refuses() {
     let mut dice = Random::new(0x0bad_cafe_dead_beef);
     for bad in ["\"k\": 1, \"k\": 2", "\"k\": \"\\ud800\"", "\"k\": 1e999", "\"k\": \"\\udc00\""] {
         for _ in 0..300 {
