@@ -405,7 +405,8 @@ fn a_long_paste_before_a_question_is_not_its_answer() {
     let many = "y\n".repeat(10_000);
     screen.paste(&many);
     say(&screen, "Run it? [", "n");
-    // Send Enter separately, because input that arrives together with its line end counts as an unmarked paste.
+    // Wait until the answer has been read: input that arrives together with its line end would count as an unmarked
+    // paste.
     screen
         .wait("answer", |contents| !contents.trim_end().lines().last().is_some_and(|row| row.starts_with("Run it? [")));
     screen.paste(&many);

@@ -113,8 +113,8 @@ fn a_credential_that_was_replaced_is_hidden_too() {
     assert!(host.output_of(look, false).contains("No such file"), "what is not there is no trouble");
 }
 
-/// The project is in /etc, where the sandbox hides what only its owner may read. Its repository must still be protected
-/// from changes.
+/// The project is in /etc, where the sandbox hides entries that only root may read, such as this repository. It must
+/// still be protected from changes.
 #[test]
 fn a_repository_in_etc_is_guarded_and_hidden() {
     let Ok(folder) = tempfile::tempdir_in("/etc") else {

@@ -159,7 +159,7 @@ fn folders_of_a_rule_cannot_be_removed_except_in_build_folders() {
         assert_eq!(how(&format!("{above}.config/gh")), Some(MaskKind::Keep), "{above}");
         assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(MaskKind::Hide), "{above}");
     }
-    // Git ignores this folder only because it is the folder of the rule itself, so it is not part of a build.
+    // Git ignores exactly this folder, which is the folder of the rule itself, so it does not count as part of a build.
     assert_eq!(how("credentials"), Some(MaskKind::Keep));
     assert_eq!(how("credentials/prod.json"), Some(MaskKind::Hide));
     assert_eq!(how("dist/credentials"), None);
