@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how many replies per second one `coder parse --batch` process reads.
 
-The 5,000 replies differ: prose, calls, broken calls, calls in quotes and in other fences, results that a model made up, and
+The 5,000 replies are all different: prose, calls, broken calls, calls in quotes and in other fences, forged results, and
 truncated replies. Prints a Markdown table with the best of five runs.
 """
 

@@ -5,7 +5,7 @@ usage: .ci/everyday.py CODER FOLDER [--only ECOSYSTEM] [--match TEXT] [--verbose
 
 FOLDER has the projects, which the tools of each ecosystem create, and these tools. Each command of `tests/cases/everyday` (and of
 `tests/cases/policy/copies`, by ecosystem) runs twice at the same path, from the same state of the project and without network: through
-`coder pipe` in the mode `risky`, with a user who keeps everything, and plainly in bash with the environment of the first run. Both runs
+`coder pipe` in the mode `risky`, with a user who keeps everything, and as a plain run in bash with the same environment. Both runs
 must end with the same exit status and the same tree. Files that git ignores are compared by name only, and paths that differ between two
 plain runs are not compared.
 
@@ -237,7 +237,7 @@ class Ecosystem:
         restore(self.kept, self.at)
         self.coder, self.start_environment = coder, projects.environment()
         self.session = Session(coder, self.at, self.start_environment)
-        # Plain runs get the environment of a command in the sandbox.
+        # Plain runs get the same environment as a command in the sandbox.
         _, _, result, _ = self.session.run("env", LONGEST)
         pairs = dict(line.split("=", 1) for line in result["output"].splitlines() if "=" in line)
         self.environment = {key: value for key, value in pairs.items() if key not in ("_", "SHLVL", "PWD", "OLDPWD")}

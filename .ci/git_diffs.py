@@ -2,7 +2,7 @@
 """Compares how `coder` and `git apply` handle the diffs that git makes of random trees with every option that a user may have set.
 
 usage: .ci/git_diffs.py CODER [COUNT [FIRST_SEED]]. Each diff leads from one tree to another, so the right outcome is known. It is
-given to `coder` (by `apply_patch`), to `git apply` with the right `-p`, and to `git apply` without options, each on a fresh copy of
+passed to `coder` (by `apply_patch`), to `git apply` with the right `-p`, and to `git apply` without options, each on a fresh copy of
 the old tree. Right: every byte and every mode is that of the new tree. Refused: the tool reports a failure and the tree is unchanged.
 Damaged: anything else. A diff with which `coder` damages a tree is written to damaged-SEED.patch. The check fails if `coder` damages a
 tree or applies fewer than 95 % of the diffs.

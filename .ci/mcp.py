@@ -2,7 +2,7 @@
 """Calls official MCP servers through a built `coder`: trusting and listing servers, calls that read, write, fail, run long or return a
 lot, images, files outside of a server's folder or blocked in it, a conversation, and the pipe.
 
-usage: .ci/mcp.py CODER FOLDER     `npm install --global --prefix FOLDER` has installed the servers in the folder
+usage: .ci/mcp.py CODER FOLDER     first install the servers with `npm install --global --prefix FOLDER`
 """
 import base64
 import json

@@ -162,7 +162,7 @@ def used(url, project, described, package):
     assert ask("get_session", 404, "zzz").error.code == "not_found"
     assert ask("list_sessions", 400, limit=0).error.field == "limit"
 
-    # Events of the last turn; with no running turn, nothing is cancelled.
+    # The events of the last turn are still available. If no turn runs, nothing is cancelled.
     assert "event: stop" in ask("follow_turn", 200, name)
     assert ask("cancel_turn", 200, name, body=models.CancelRequest()).data.cancelled is False
 

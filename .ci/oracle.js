@@ -1,4 +1,4 @@
-// Compares the tool fences that our parser found in the documents of a JSON Lines file with those that commonmark.js finds:
+// Compares the tool fences of this repository's parser in the documents of a JSON Lines file with those of commonmark.js:
 // node oracle.js FILE, with the folder of the package commonmark in NODE_PATH.
 const fs = require("fs");
 const { Parser } = require("commonmark");

@@ -1,4 +1,4 @@
-"""Compares the tool fences that our parser found in the documents of a JSON Lines file with those that cmark finds.
+"""Compares the tool fences of this repository's parser in the documents of a JSON Lines file with those of cmark.
 
 usage: python3 oracle.py FILE. cmark is the reference implementation in C; the package paka.cmark contains it.
 """

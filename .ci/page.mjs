@@ -324,7 +324,7 @@ async function phone(one) {
   await one.until(`${prompt}.getBoundingClientRect().height <= 130`, "the prompt shrinks in a low window");
   await one.run(`${prompt}.value = ""; ${prompt}.dispatchEvent(new Event("input")); 0`);
   check(await height("#prompt") === row, "an empty prompt has one row again");
-  // A question that does not fit above a keyboard, and one that does.
+  // The first question does not fit above an on-screen keyboard, and the second one does.
   const content = "a new line of some length, so that it is broken on a phone\n".repeat(100);
   model.replies = [call("write_file", { path: "new/Makefile", content }), "It is there.", call("bash", { command: "rm nothing", network: true }), "It is gone."];
   await one.ask("Write it.");
@@ -392,7 +392,7 @@ async function markdown(one) {
   await one.shows(NAME, "a file name is shown unchanged");
   await one.inert("Markdown");
   await one.fits("answer");
-  // A text in pieces is rendered like the whole text, and the time for long texts is linear.
+  // Rendering a text in pieces gives the same result as rendering it whole, and takes linear time for long texts.
   const same = await one.run(`(async () => {
     const { StreamedText, rendered } = await import("/markdown.js");
     const { node } = await import("/nodes.js");

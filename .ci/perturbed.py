@@ -2,7 +2,7 @@
 """Compares how `coder`, `git apply` and GNU patch handle real patches with the errors that models make.
 
 usage: .ci/perturbed.py CODER [COUNT]. Each change of one file in this repository's history is a patch with a known outcome.
-It is altered in one way, which may or may not lose information that is needed, and given to `coder` (by `apply_patch`),
+The script alters the patch in one way, which may remove needed information, and passes it to `coder` (by `apply_patch`),
 `git apply` and GNU patch, each on a fresh tree. Right: every byte is the expected one; if the patch lost needed information,
 the tree is unchanged. Refused: the tree is unchanged. Damaged: anything else. A patch with which `coder` damages a file is
 written to damaged-N.patch, and the check fails.

@@ -82,7 +82,7 @@ lints_outside() {
     done
 }
 
-# Checks that the listed words in comments, strings and documents become no more.
+# Checks that no file has more of the listed words in comments, strings and documents than before.
 words() {
     .ci/prose_test.py
     .ci/prose

@@ -5,7 +5,7 @@
 
 Three groups of turns, each limited in tokens, rounds and seconds:
   * with a grammar that forces a call: every reply is exactly one call that the strict parser reads;
-  * with `--grammar on`, which does not force a call, and a bias towards blocks: every complete block is a call that it reads;
+  * with `--grammar on`, which does not force a call, and a bias towards blocks: every complete block is a call that parses strictly;
   * without a grammar: `coder` ends with status 0 or 1, and prints no token of the chat template.
 """
 import json
@@ -86,7 +86,7 @@ class Check:
         """Runs a turn with a grammar that allows only a call, and checks that every reply is one call."""
         tools = [word for tool in READING_TOOLS for word in ("--tool", tool)]
         grammar = self.command("grammar", *tools, home=self.folder).stdout
-        # The grammar's strings are shortened, so that no call reaches the length limit.
+        # The strings of the grammar are short, so that no call reaches the length limit.
         forced = re.sub(r"^root ::= .*", "root ::= block", grammar).replace("{0,499}", "{0,30}")
         if forced == grammar or "'''" in grammar or "{0,30}" not in forced:
             self.fail("the grammar cannot be changed to force a call", ("grammar", *tools), grammar, "")

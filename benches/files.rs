@@ -1,10 +1,10 @@
-//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the crates that we use, as a
+//! Compares listing, searching, reading and editing with `find`, `rg`, `grep`, `sed` and the underlying crates, as a
 //! table for docs/figures.md.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench files`. It creates a tree of 20,000 files,
 //! or uses the folder in the environment variable `TREE`; `-- list` prints one of the parts list, search, read and
 //! edit. Times are CPU time of all threads and programs, including their start, so other load and waiting for the disk
-//! do not count. Everything is in the page cache. A missing program is shown as a dash.
+//! do not count. All files are in the page cache. A missing program is shown as a dash.
 
 #[path = "shared/cpu.rs"]
 mod cpu;
@@ -73,7 +73,7 @@ impl Hands {
             self.workspace.files().search(&wanted, &Stop::default()).expect("the root is searched").matches
         };
         let rare = || search("needle_in_the_tree");
-        let crates = || self.by_crates("needle_in_the_tree");
+        let crates = || self.search_with_crates("needle_in_the_tree");
         let grep = || program(&self.tree, "grep", &["-rnFI", "needle_in_the_tree", "."]);
         let rg = || program(&self.tree, "rg", &["-nF", "needle_in_the_tree"]);
         row("search all for a rare text", &rare, &crates, &grep, &rg);
@@ -83,8 +83,8 @@ impl Hands {
         row("the first 50 of a frequent text, sorted", &frequent, &|| 0, &grep, &rg);
     }
 
-    /// Does the work of the walker and the searcher without our rules.
-    fn by_crates(&self, pattern: &str) -> usize {
+    /// Uses the underlying walker and searcher directly, without the rules of the workspace.
+    fn search_with_crates(&self, pattern: &str) -> usize {
         let matcher = grep_regex::RegexMatcherBuilder::new().fixed_strings(true).build(pattern).expect("a text");
         let mut searcher = grep_searcher::Searcher::new();
         let mut found = 0;
@@ -123,7 +123,7 @@ fn reading(home: &Path) {
     row("the same, with all lines counted", &|| range(true), &all, &wc, &|| 0);
 }
 
-/// Does the minimal work: reads bytes and counts their line feeds.
+/// Does the minimal work of any reader: reads bytes and counts their line feeds.
 fn counted(path: &Path, most: usize) -> usize {
     let mut file = File::open(path).expect("the file exists");
     let (mut buffer, mut lines) = (vec![0; 128 << 10], 0);
@@ -154,7 +154,7 @@ fn editing(home: &Path) {
     };
     let sed = || program(&root, "sed", &["-i", &format!("12000c line {}", next()), "x"]);
     let raw = || {
-        // Only the same safe write and rename.
+        // For comparison: only the same safe write and rename, without the edit.
         let text = fs::read(root.join("x")).expect("the file exists");
         let mut file = File::create(root.join("y")).expect("the disk has room");
         file.write_all(&text).and_then(|()| file.sync_all()).expect("the disk has room");

@@ -1,4 +1,4 @@
-//! Does one piece of work whose instructions valgrind counts for `.ci/instructions`. Unlike times, the counts are the
+//! Runs one piece of work, whose instructions valgrind counts for `.ci/instructions`. Unlike times, the counts are the
 //! same on every machine with the same build.
 
 use std::hint::black_box;

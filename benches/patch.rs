@@ -1,9 +1,9 @@
 //! Compares patches with `diffy`, GNU patch and git, as a table for docs/figures.md.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --features patch --bench patch`. The times of programs include their
-//! start and reading and writing the file, which takes some milliseconds. A missing program is shown as a dash;
-//! `refused` means that it does not apply the patch. Our times include reading the patch. `-- hostile` prints the time
-//! of hostile texts, at one size and at twice that size.
+//! `cargo bench --manifest-path benches/Cargo.toml --features patch --bench patch`. The times of programs include some
+//! milliseconds for their start and for reading and writing the file. The times of this crate include parsing the
+//! patch. A missing program is shown as a dash; `refused` means that it does not apply the patch. `-- hostile` prints
+//! the times for hostile texts at one size and at twice that size.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use toolfence_patch as patch;
 
 const LINES: usize = 200_000;
 
-/// A file and a patch for it.
+/// A measured case: a file and a patch for it.
 struct Shape {
     name: &'static str,
     text: String,
@@ -36,7 +36,8 @@ fn main() {
     }
 }
 
-/// Pieces to repeat, which make a patch that is read and applied to a file of short lines.
+/// Hostile patches: each row has a beginning, a piece that is repeated, and an end. The patch is parsed and applied to
+/// a file of short lines.
 const HOSTILE: [(&str, &str, &str); 22] = [
     ("", "\n", ""),
     ("", "@@\n", ""),

@@ -1,5 +1,4 @@
-//! Measures the time to open conversations of growing length, as a table: to list one, to resume it up to the prompt,
-//! and to write its pages.
+//! Measures the times to list, resume and export a conversation of growing length, as a table.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features cli --bench sessions`. The user waits for the first two,
 //! so 10,000 turns should take less than 100 ms, and twice the turns should take twice the time. A turn has a question,
@@ -54,7 +53,7 @@ fn timed(act: impl Fn()) -> String {
     format!("{:.1}", times[ROUNDS / 2].as_secs_f64() * 1000.0)
 }
 
-/// Does everything that happens before the user's next message.
+/// Resumes a conversation up to the user's next message.
 fn resume(path: &Path) {
     let transcript = Transcript::resume(path).expect("the transcript is valid");
     let mut options = SessionOptions::default();

@@ -1,4 +1,4 @@
-//! Measures the cost of undo, as a table: a change with and without a history.
+//! Measures the cost of recording undo, as a table of changes with and without a history.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --features tools --bench undo`. Times are wall time and consist
 //! mostly of waiting for the disk, which `TMPDIR` selects.

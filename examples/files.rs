@@ -1,4 +1,5 @@
-//! Uses only the workspace: files below one root for a program with its own tools. No protocol, no policy, no runtime.
+//! Uses only the workspace, for a program with its own tools: files below one root, without the protocol, the policy or
+//! a runtime.
 //!
 //! `cargo run --example files -- [FOLDER]`: without a folder it creates one and changes
 //! files in it; with a folder it only reads.
@@ -40,7 +41,7 @@ fn look(base: &Path) -> Result<(), Box<dyn Error>> {
     }
     println!("{} matches in {} files", found.matches, found.files);
 
-    // A failure is data too.
+    // A failure is a value with a code, a message and suggestions.
     match workspace.files().read(&ReadFile::new("src/mian.rs"), &stop) {
         Err(failure) if failure.code == ErrorCode::NotFound => println!("{failure} {:?}", failure.suggestions),
         other => println!("{other:?}"),
@@ -48,12 +49,12 @@ fn look(base: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Changes files. Each function makes all of its changes or none.
+/// Changes files. Each call makes all of its changes or none.
 fn change(base: &Path) -> Result<(), Box<dyn Error>> {
     let workspace = Workspace::open(base, PathRules::default())?;
     workspace.changes().write("src/main.rs", "fn main() {\n    run(1);\n}\n")?;
 
-    // The result has the version of the content; an edit of another version is a conflict.
+    // The result has the version of the content. An edit that names another version is a conflict.
     let content = workspace.files().read(&ReadFile::new("src/main.rs"), &Stop::default())?;
     let edits = vec![EditLines { start_line: 1, end_line: 0, replacement: "mod run;\n\n".into() }];
     let mut edit = EditFile::new("src/main.rs", edits);

@@ -21,7 +21,7 @@ use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 
 const TURNS: usize = 20;
-/// Lines of a file, and lines that a reply reads.
+/// The number of lines of a file, and the number of lines that a turn reads.
 const LINES: usize = 1200;
 const READ: usize = 300;
 
@@ -114,7 +114,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         runtime.block_on(agent.run(&format!("Change the next piece, number {turn}."), &mut host))?;
         for request in std::mem::take(&mut *requests.lock().unwrap_or_else(PoisonError::into_inner)) {
             let common = common_prefix(&before, &request);
-            // 3.5 bytes a token, as in code and English prose.
+            // Estimates 3.5 bytes per token, as in code and English prose.
             let tokens = request.len() * 2 / 7;
             println!("{number:7}  {tokens:6}  {:3} %", common * 100 / before.len().max(1));
             (bytes, equal) = (bytes + request.len(), equal + common);

@@ -20,19 +20,19 @@ use toolfence_workspace::Access;
 use toolfence_workspace::Stop;
 use toolfence_workspace::Workspace;
 
-/// Commands per figure.
+/// The number of commands per figure.
 const RUNS: usize = 300;
 
-/// Bytes of memory that the big host process has touched.
+/// The bytes of memory that the big host process uses.
 const BIG: usize = 512 << 20;
 
 /// The pause between two commands, at least as long as a model takes.
 const TURN: Duration = Duration::from_millis(15);
 
-/// Bytes of output per measurement of draining.
+/// The bytes of output per measurement of draining.
 const FLOOD: u64 = 1 << 30;
 
-/// Measurements of draining.
+/// The number of measurements of draining.
 const FLOODS: usize = 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -86,7 +86,7 @@ impl<'w> Host<'w> {
             ("`bwrap`, without Landlock and filter", Way::Bubblewrap),
         ];
         let mut times = vec![Vec::new(); ways.len()];
-        // The ways alternate, so that other load of the machine affects all of them alike.
+        // The ways alternate, so that other load of the machine affects them equally.
         for _ in 0..RUNS {
             for ((_, way), times) in ways.iter().zip(&mut times) {
                 std::thread::sleep(TURN);

@@ -1,8 +1,8 @@
-//! Counts the instructions of work with callgrind. The counts are the same on a busy machine, and include loops of
-//! dependencies, of the standard library, and long copies.
+//! Counts the instructions of a piece of work with callgrind. The counts do not depend on the load of the machine, and
+//! include dependencies, the standard library and long copies.
 //!
-//! A counting program runs twice: in its second process, below callgrind, the work is counted; the first process does
-//! the same work and reads the counts in the same order. So the work and its order must not depend on the counts.
+//! A counting program runs twice. The second process runs below callgrind, which counts its work. The first process
+//! does the same work and reads the counts in the same order. So the work and its order must not depend on the counts.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Set in the process below callgrind.
+/// This variable is set in the process below callgrind.
 const BELOW: &str = "TOOLFENCE_COUNTED";
 
 /// The counts of the other process.
@@ -22,7 +22,7 @@ impl Counter {
         Self((std::env::var_os(BELOW).is_none()).then(|| counts().into_iter()))
     }
 
-    /// Returns the result of the work and its instructions; below callgrind the number is a placeholder.
+    /// Returns the result of the work and the number of its instructions. Below callgrind the number is a placeholder.
     pub(crate) fn count<T>(&mut self, work: impl FnOnce() -> T) -> (T, u64) {
         let mut work = Some(work);
         let mut done = None;
@@ -40,7 +40,7 @@ impl Counter {
         (done.expect("the work was done"), count)
     }
 
-    /// Fails if the other process counted a different number of works, because then no count belongs to its work.
+    /// Fails if the other process counted more or fewer pieces of work, because then no count belongs to its work.
     pub(crate) fn finish(self) {
         let left = self.0.map_or(0, Iterator::count);
         assert_eq!(left, 0, "unused counts");
@@ -72,9 +72,9 @@ fn counts() -> Vec<u64> {
         .arg(program)
         .args(std::env::args_os().skip(1))
         .env(BELOW, "1")
-        // Without fast bins and the cache of a thread, every `malloc` and `free` takes the same path. With them, glibc
-        // merges previously freed blocks whenever a bin is full, and these instructions are counted for the work
-        // running then: counts of the same work differ by a third from run to run.
+        // These settings switch glibc's fast bins and thread caches off, so that every `malloc` and `free` takes the
+        // same path. Otherwise glibc merges freed blocks whenever a bin is full, and the work that runs at that time
+        // pays for it: counts of the same work would differ by a third from run to run.
         .env("GLIBC_TUNABLES", "glibc.malloc.mxfast=0:glibc.malloc.tcache_count=0")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -88,7 +88,7 @@ fn counts() -> Vec<u64> {
 
 fn read(file: &Path) -> Vec<u64> {
     let lines = BufReader::new(File::open(file).expect("callgrind writes its counts")).lines();
-    // The last total belongs to the end of the program.
+    // The last total is for the end of the program and not for a piece of work.
     let totals =
         lines.map(|line| line.expect("a line")).filter_map(|line| Some(line.strip_prefix("totals: ")?.parse()));
     let mut counts: Vec<u64> = totals.map(|total| total.expect("a number")).collect();

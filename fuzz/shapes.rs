@@ -1,10 +1,11 @@
-//! Hostile texts that made parsers slow, or ours during its development. A new one is one line here; its steps are
-//! counted (`steps.rs`) and its time is measured (`benches/figures`) at doubling sizes.
+//! Hostile texts, each of which made a parser slow: another parser, or this one during its development. `steps.rs`
+//! counts the steps for each text and `benches/figures` measures its time, at doubling sizes. A new text needs one line
+//! here.
 
 /// A name, and a function that makes the text for a number of repetitions.
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
-/// Replies, each hostile to another part of the parser.
+/// Replies, each hostile to a different part of the parser.
 pub(crate) const REPLIES: &[Shape] = &[
     ("words", |n| "some words and more\n".repeat(n)),
     ("one long line", |n| "word ".repeat(4 * n)),
@@ -188,7 +189,7 @@ pub(crate) const REPLIES: &[Shape] = &[
     }),
 ];
 
-/// Broken JSON, each text hostile to another part of the repairing reader.
+/// Broken JSON texts, each hostile to a different part of the repairing reader.
 pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("arrays in arrays", |n| "[".repeat(16 * n)),
     ("objects in objects", |n| "{'a':".repeat(4 * n)),
@@ -243,7 +244,8 @@ pub(crate) const BROKEN_JSON: &[Shape] = &[
     ("escapes of other languages", |n| format!("{{'a': '{}'}}", "\\x41\\u{41}".repeat(n))),
 ];
 
-/// Pieces from which a repair of JSON may look ahead: each pair is repeated after each beginning.
+/// A repair of JSON may look ahead from any of `PIECES`. The steps are counted for each pair of them, repeated after
+/// each of these beginnings.
 #[allow(dead_code, reason = "only the counted steps look at pairs")]
 pub(crate) const BEGINNINGS: [&str; 6] = ["", "{\"a\": \"", "{'a': '", "[\"", "{\"a\": \"x \"y", "{\"a\": \"\"\""];
 #[allow(dead_code, reason = "only the counted steps look at pairs")]
@@ -276,7 +278,8 @@ pub(crate) const DIALECTS: &[Shape] = &[
     ("literals of a long key", |n| format!("<|python_start|>[a({}={}", "b".repeat(n), "'x' ".repeat(2 * n))),
     ("quotes and escapes in a literal", |n| format!("<|python_start|>[a(b=\"\"\"{}", "\"\" \\\" ".repeat(2 * n))),
     ("literals of many keys", |n| {
-        // Above the maximum number of arguments the text is read a second time, once: every size is above it.
+        // Above the maximum number of arguments, the parser reads the text a second time. Every size here is above it,
+        // because otherwise the steps would double at one size.
         let keys: String = (0..4 * n).map(|key| format!("k{key}='x', ")).collect();
         format!("<|tool_call_start|>[a({keys}")
     }),

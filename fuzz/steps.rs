@@ -15,10 +15,11 @@ use toolfence_protocol::{Dialect, Dialects, FinishReason};
 /// How often a shape repeats its part at the smallest size.
 const SMALLEST: usize = 500;
 
-/// Fewer instructions per byte are only long copies and searches, whose implementation changes with the size.
+/// A cost below this many instructions per byte comes only from long copies and searches, whose implementation changes
+/// with the size.
 const FEW: f64 = 5.0;
 
-/// The system's allocator, with a count of the requested bytes.
+/// The system's allocator, which counts the requested bytes.
 struct Counting;
 
 static ALLOCATED: AtomicU64 = AtomicU64::new(0);
@@ -30,12 +31,12 @@ static ALLOCATOR: Counting = Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size() as u64, Relaxed);
-        // SAFETY: the caller keeps the contract.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -60,7 +61,7 @@ fn read(reply: &str, chunk: usize, reason: FinishReason, dialects: Dialects) {
     while parser.poll().is_some() {}
 }
 
-/// Repairs a text. A text that cannot be repaired costs steps too.
+/// Repairs a text. Failed repairs count too, because they cost steps.
 fn repair(text: &str) {
     std::hint::black_box(json::read(text, true).is_ok());
 }
@@ -73,7 +74,7 @@ struct Findings {
 }
 
 impl Findings {
-    /// Counts a shape at three doubling sizes, and prints the cost per byte with `shows`, or if it is not linear.
+    /// Counts a shape at three doubling sizes. Prints the cost per byte if `shows` is set or the cost is not linear.
     fn add(&mut self, title: &str, shows: bool, shape: impl Fn(usize) -> String, work: impl Fn(&str)) {
         let texts = [1, 2, 4].map(|times| shape(SMALLEST * times));
         let counts = texts.each_ref().map(|text| {
@@ -94,10 +95,11 @@ impl Findings {
     }
 }
 
-/// Returns whether steps and memory, measured at three doubling sizes, double too. `memory` is the memory per byte.
+/// Returns whether steps and memory at three doubling sizes at most double each time. `each` and `memory` are the steps
+/// and the memory per byte.
 fn is_linear([one, two, four]: [[f64; 2]; 3], each: f64, memory: f64) -> bool {
-    // Linear is 2; a table that grows may add a little, quadratic cost makes it 4. Buffers double, so allocations may
-    // jump.
+    // A linear cost grows by a factor of 2, and a quadratic cost by 4. A growing table may add a little. Buffers
+    // double, so allocations may jump.
     let [steps, allocated] = [0, 1].map(|what| (two[what] / one[what], four[what] / two[what]));
     (each < FEW || steps.1 < 2.3 && steps.0 < 2.6) && (allocated.1 < 3.0 || allocated.0 < 3.0 || memory < 8.0)
 }
@@ -125,8 +127,7 @@ fn main() {
     std::process::exit(i32::from(wrong > 0));
 }
 
-/// Counts the parser on the hostile replies while it reads only the blocks of the protocol. Returns the number of
-/// shapes.
+/// Counts the parser on the hostile replies without dialects. Returns the number of shapes.
 fn blocks(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4), ("by 64", 64)] {
@@ -140,8 +141,8 @@ fn blocks(findings: &mut Findings) -> usize {
     REPLIES.len()
 }
 
-/// Counts the parser on the hostile replies and on those written in dialects while it reads every dialect. Returns the
-/// number of shapes.
+/// Counts the parser with every dialect, on the hostile replies and on those written in dialects. Returns the number of
+/// shapes.
 fn dialects(findings: &mut Findings) -> usize {
     for (name, shape) in REPLIES.iter().chain(DIALECTS) {
         for (way, chunk) in [("whole", usize::MAX / 2), ("by 4", 4)] {
@@ -160,7 +161,7 @@ fn broken_json(findings: &mut Findings) -> usize {
     }
     for begin in BEGINNINGS {
         for first in PIECES {
-            // All pairs with this piece share one count: if one of them is quadratic, so is the sum.
+            // All pairs that begin with this piece share one count, because the sum is quadratic if one of them is.
             let pairs = |times: usize| {
                 let texts = PIECES.map(|second| format!("{begin}{}", format!("{first}{second}").repeat(times)));
                 texts.join("\0")

@@ -1,4 +1,4 @@
-"""Runs a whole task, with a call, its result and an answer, in an agent that insists on function calling (openai-agents)."""
+"""Runs a whole task, with a call, its result and an answer, in an agent that requires function calling (openai-agents)."""
 import asyncio
 import os
 from importlib.metadata import version

@@ -44,7 +44,7 @@ fn ours(text: &str, whole: bool) -> Vec<Value> {
     json::read(text, whole).map_or(Vec::new(), |reading| reading.values)
 }
 
-/// Skips its initial strict reading, which only costs time if the text is broken.
+/// Reads a text with the peer. Skips the peer's initial strict reading, which only costs time if the text is broken.
 fn theirs(text: &str) -> Vec<Value> {
     let options = llm_json::RepairOptions { skip_json_loads: true, ..Default::default() };
     llm_json::loads(text, &options).into_iter().collect()

@@ -1,8 +1,8 @@
 //! Compares the parser and the JSON reader with their peers and lower bounds, as tables for docs/figures.md.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench figures` prints the tables, and with `-- whole chunks` only
-//! the named ones. It prints the long table, `-- shapes`, only if it is named. The lower bounds are the minimal work of
-//! any parser: searching for newlines, or receiving the pieces.
+//! the named ones. The long table `shapes` is printed only if it is named. The lower bounds are the minimal work of any
+//! parser: searching for newlines, or receiving the pieces.
 
 mod broken;
 mod call;
@@ -24,7 +24,7 @@ const TABLES: [Table; 6] = [
     (LONG, worst::print_shapes),
 ];
 
-/// The table with a hundred lines, which is printed only on request.
+/// The table of a hundred lines, which is printed only if it is named.
 const LONG: &str = "shapes";
 
 fn main() {

@@ -1,5 +1,5 @@
-//! Measures hostile texts of doubling sizes, for which the time per byte must stay the same. `.ci/steps` counts the
-//! steps for the same texts, which do not depend on the load of the machine.
+//! Measures hostile texts of doubling sizes, for which the time per byte must stay the same. `.ci/steps` counts
+//! instructions for the same texts. These do not depend on the load of the machine.
 
 use crate::shapes::{BROKEN_JSON, DIALECTS, REPLIES};
 use crate::size;
@@ -9,7 +9,7 @@ use toolfence_benches::texts::pieces;
 use toolfence_benches::timing::best;
 use toolfence_protocol::json;
 
-/// Repetitions of the part of a shape at the smallest size.
+/// The number of repetitions in a shape at the smallest size.
 const SMALLEST: usize = 1000;
 
 /// Size of the smallest damaged call in bytes.
@@ -18,10 +18,10 @@ const SMALLEST_CALL: usize = 10_000;
 /// Texts, each twice as long as the one before.
 type Doubling = [String; 4];
 
-/// Reads a text; the result only prevents the compiler from removing the work.
+/// Reads a text. The result only prevents the compiler from removing the work.
 type Read = fn(&str) -> usize;
 
-/// Texts that the same function reads: the name of the group, the named texts, and the function.
+/// A group of texts that the same function reads: its name, the texts with their names, and the function.
 type Group = (&'static str, Vec<(&'static str, Doubling)>, Read);
 
 /// Prints one line for each group.
@@ -29,7 +29,7 @@ pub(crate) fn print() {
     println!("\n| texts made to hurt | how many | ns a byte, of the slowest | growth from 1x to 8x, of the steepest |");
     println!("|---|---:|---:|---:|");
     for (title, texts, read) in groups() {
-        let times: Vec<_> = texts.iter().map(|(name, texts)| (name, each_byte(texts, read))).collect();
+        let times: Vec<_> = texts.iter().map(|(name, texts)| (name, nanoseconds_per_byte(texts, read))).collect();
         let most = |figure: fn(&[f64; 4]) -> f64| {
             let all = times.iter().map(|(name, times)| (figure(times), name));
             all.max_by(|a, b| a.0.total_cmp(&b.0)).map_or("-".into(), |(most, name)| format!("{most:.2} ({name})"))
@@ -43,7 +43,7 @@ pub(crate) fn print_shapes() {
     for (title, texts, read) in groups() {
         println!("\n| {title}, ns a byte | 1x is | 1x | 2x | 4x | 8x | growth |\n|---|---:|---:|---:|---:|---:|---:|");
         for (name, texts) in texts {
-            let times = each_byte(&texts, read);
+            let times = nanoseconds_per_byte(&texts, read);
             let cells = times.map(|time| format!("{time:.2}")).join(" | ");
             println!("| {name} | {} | {cells} | {:.2} |", size(texts[0].len()), growth(&times));
         }
@@ -68,13 +68,13 @@ fn groups() -> [Group; 5] {
 }
 
 /// Returns the nanoseconds per byte at each size.
-fn each_byte(texts: &Doubling, read: Read) -> [f64; 4] {
+fn nanoseconds_per_byte(texts: &Doubling, read: Read) -> [f64; 4] {
     let [a, b, c, d] = texts;
     let times = best([&|| read(a), &|| read(b), &|| read(c), &|| read(d)]);
     std::array::from_fn(|at| times[at] * 1e9 / texts[at].len() as f64)
 }
 
-/// Returns the growth of the time per byte: linear is 1, quadratic would be 8.
+/// Returns the factor by which the time per byte grows: 1 if it is linear, 8 if it is quadratic.
 fn growth(times: &[f64; 4]) -> f64 {
     times[3] / times[0]
 }

@@ -14,7 +14,7 @@ pub struct Case {
 pub fn cases() -> Vec<Case> {
     let entries = CaseFiles::of("json").entries().into_iter().filter(|entry| entry.is.text() != "valid");
     let cases = entries.map(|entry| {
-        // `nothing` is no JSON, so no value is expected.
+        // If `want` is `nothing`, it is not JSON, and no value is expected.
         let want = serde_json::Deserializer::from_str(&entry.want).into_iter().flatten().collect();
         Case { want, whole: !entry.section.ends_with("| cut"), text: entry.text }
     });

@@ -1,5 +1,5 @@
-//! Measures the CPU time of this process, with all its threads, and of finished child processes, to reduce the
-//! influence of other work on the machine.
+//! Measures the CPU time of this process with all its threads and of its finished child processes, which depends less
+//! on other load of the machine.
 
 use std::fs;
 use std::hint::black_box;

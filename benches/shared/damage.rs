@@ -1,4 +1,5 @@
-//! Calls that write a file of any size, with the damage that weak models do, and the intended calls.
+//! Generates calls of `write_file` with content of any size: the intended call, and its text with the damage that weak
+//! models cause.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The text of one block, and `serde_json` reading it without our parser.
+//! Generates the text of one block, and reads it with `serde_json` alone.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ struct Envelope {
     reason: Option<String>,
 }
 
-/// Calls in one reply, for parsers that read several.
+/// The number of calls in one reply for parsers that read several.
 pub const SEVERAL: usize = 32;
 
 /// Returns an envelope of `bytes` bytes, with an escape in each line of its content.

@@ -1,4 +1,4 @@
-//! Reads a reply with the parser, for all measurements.
+//! Reads replies with this parser, in the ways that the benches measure.
 
 use std::hint::black_box;
 use toolfence_protocol::FinishReason;
@@ -9,7 +9,7 @@ pub fn calls(pieces: &[&str]) -> usize {
     read(pieces, options())
 }
 
-/// Returns the number of calls in a reply read in these pieces, including those in dialects.
+/// Reads a reply in these pieces with every dialect. Returns the number of calls.
 pub fn dialect_calls(pieces: &[&str]) -> usize {
     let mut options = options();
     options.dialects = toolfence_protocol::Dialects::ALL;
@@ -59,7 +59,7 @@ fn poll(parser: &mut Parser) -> usize {
     calls
 }
 
-/// Reads all data of an event, as a client that displays it does. Returns 1 for a call.
+/// Reads all data of an event, like a client that displays it. Returns 1 for a call.
 #[inline(always)] // as in a client that matches where it polls
 fn look(event: Event<'_>) -> usize {
     match event {

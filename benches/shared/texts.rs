@@ -1,4 +1,4 @@
-//! Replies for measurements, in ASCII, so that a piece may end at any byte.
+//! Generates replies for measurements. They are ASCII, so that a piece may end at any byte.
 
 /// Returns prose, a list, code and a call, about 2 KB together.
 fn section(number: usize) -> String {
@@ -30,8 +30,8 @@ pub fn write_file(bytes: usize) -> String {
     )
 }
 
-/// Splits the text into pieces of about `bytes` bytes, at character boundaries; the last one has the rest. This happens
-/// before the measurement, because it is the sender's work.
+/// Splits the text at character boundaries into pieces of about `bytes` bytes. The last piece has the rest. This is
+/// done before the measurement, because it is the sender's work.
 pub fn pieces(text: &str, bytes: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Measures the pieces of work of one table alternately, and takes the best time of each. Other load of the machine
+//! Measures the pieces of work of one table in turn, and takes the best time of each. Other load of the machine then
 //! affects all of them, so ratios are reliable even if absolute times drift.
 
 use std::hint::black_box;

@@ -1,6 +1,7 @@
-//! The laws of the block parser on any reply, at any chunking.
+//! Fuzzes the block parser: its laws hold for any reply at any chunking.
 //!
-//! The first byte chooses the length of the pieces, up to 8 KB, the second how the reply ends; the rest is the reply.
+//! The first byte chooses the length of the pieces, up to 8 KB. The second byte chooses how the reply ends. The rest is
+//! the reply.
 #![no_main]
 
 #[path = "../../crates/protocol/tests/protocol/oracle/markdown.rs"]
@@ -40,14 +41,14 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, events(&reply, chunk, polls, reason, &options), "the events depend on when they are polled");
     settled_only(&reply, chunk, reason, &options);
     check_provisional_ids(&whole);
-    spans_cover(&reply, &whole);
-    fences_are_commonmark(&reply);
+    check_spans(&reply, &whole);
+    check_fences(&reply);
     if let Err(problem) = markdown::doubtful_fences(&reply, false) {
         panic!("{problem}");
     }
 });
 
-/// Callers without provisional events get the same other events.
+/// Callers that switch provisional events off get the same other events.
 fn settled_only(reply: &str, chunk: usize, reason: FinishReason, options: &Options) {
     let mut settled = options.clone();
     settled.settled_only = true;
@@ -89,7 +90,7 @@ fn check_provisional_ids(events: &[Event<'_>]) {
     assert!(open.is_empty(), "started and forgotten: {open:?}");
 }
 
-/// Returns the merged events of a reply, including provisional ones. `polls` events are polled after each piece, and
+/// Returns the merged events of a reply, including provisional ones. After each piece it polls `polls` events, and
 /// sometimes more.
 fn events(reply: &str, chunk: usize, polls: usize, reason: FinishReason, options: &Options) -> Vec<Event<'static>> {
     let mut parser = Parser::new(options.clone());
@@ -99,7 +100,7 @@ fn events(reply: &str, chunk: usize, polls: usize, reason: FinishReason, options
         if rest.is_empty() {
             break;
         }
-        // Short pieces between long ones take another path in the parser.
+        // Mix short pieces with long ones, because the parser handles them in different code.
         let chunk = if number % 4 == 3 { chunk.min(5) } else { chunk };
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let end = (first..=chunk.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(first);
@@ -123,8 +124,8 @@ fn drain(parser: &mut Parser, polls: usize, merged: &mut Vec<Event<'static>>) {
     }
 }
 
-/// Spans follow one another without a gap from the first byte to the last; text is the bytes of its span.
-fn spans_cover(reply: &str, events: &[Event<'_>]) {
+/// Spans cover the reply from the first byte to the last without a gap, and the text of an event is that of its span.
+fn check_spans(reply: &str, events: &[Event<'_>]) {
     let mut last = Span::default();
     // Calls that were held back are emitted after the text that follows them.
     let mut events: Vec<&Event<'_>> = events.iter().collect();
@@ -163,9 +164,10 @@ fn span(event: &Event<'_>) -> Option<Span> {
     }
 }
 
-/// Without our extensions of CommonMark, we see the fences that one of two other parsers sees: each of them has its own
-/// bugs. Both have some with a lone CR; the kind of line ending must not matter.
-fn fences_are_commonmark(reply: &str) {
+/// Without its extensions of CommonMark, the parser sees the fences that at least one of two other parsers sees; each
+/// of those has its own bugs. Both have bugs with a lone CR, so line endings are replaced, which must not change the
+/// fences.
+fn check_fences(reply: &str) {
     let text = markdown::bland(reply);
     let plain = markdown::newlines(&text);
     let ours = markdown::ours(&plain);

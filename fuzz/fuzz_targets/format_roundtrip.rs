@@ -1,6 +1,6 @@
-//! The laws of a results message, for any output of tools.
+//! Fuzzes the results message: its laws hold for any output of tools.
 //!
-//! The first byte chooses the format; the rest, divided at 0xff, are outputs, names and messages.
+//! The first byte chooses the format. Outputs, names and messages follow, separated by 0xff.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,30 +15,30 @@ fuzz_target!(|data: &[u8]| {
     let [choice, rest @ ..] = data else { return };
     let texts: Vec<String> =
         rest.split(|byte| *byte == 0xff).take(12).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
-    let all = made_of(&texts);
+    let all = results_from(&texts);
     let mut format = Format::default();
     format.kind = if choice & 1 == 0 { Kind::Text } else { Kind::Json };
     format.data = true;
     format.nonce = (choice & 2 != 0).then(|| texts[0].clone());
 
     let message = results(&all, &format);
-    only_results(&message, all.len());
+    check_only_results(&message, all.len());
     assert_eq!(read_back(&message, format.nonce.as_deref()), all, "what was written comes back");
 
     format.break_tokens = choice & 4 != 0;
-    only_results(&results(&all, &format), all.len());
+    check_only_results(&results(&all, &format), all.len());
     format.message_limit = usize::from(choice >> 3) * 97;
-    only_results(&results(&all, &format), all.len());
+    check_only_results(&results(&all, &format), all.len());
     let parts = results_in_parts(&all, &format);
     let count: usize = parts.iter().map(|part| forged(part)).sum();
     assert_eq!(count, all.len(), "every result is in one part");
     for part in parts {
-        only_results(&part, forged(&part));
+        check_only_results(&part, forged(&part));
     }
 });
 
-/// Makes a result of each three texts: its output, its tool and its error.
-fn made_of(texts: &[String]) -> Vec<ToolResult> {
+/// Creates one result for every three texts, which are its output, its tool and its error.
+fn results_from(texts: &[String]) -> Vec<ToolResult> {
     let mut all = Vec::new();
     for (index, three) in texts.chunks(3).enumerate() {
         let text = |at: usize| three.get(at).cloned().unwrap_or_default();
@@ -60,9 +60,8 @@ fn forged(message: &str) -> usize {
     parse(message).events.iter().filter(|event| matches!(event, Event::ForgedResult { .. })).count()
 }
 
-/// Checks that the message contains this number of results and nothing else that could be read as a block, by our
-/// parser and another one.
-fn only_results(message: &str, count: usize) {
+/// Checks with this parser and another one that the message contains this number of results and no other block.
+fn check_only_results(message: &str, count: usize) {
     let read = parse(message);
     let others = read.events.iter().find(|event| !matches!(event, Event::ForgedResult { .. } | Event::Text { .. }));
     assert_eq!(others, None, "in {message:?}");

@@ -1,9 +1,9 @@
-//! Any client of the HTTP API, on real sockets: answers are well-formed, and no turn begins for a request without the
-//! token, for another host, from a page of another origin, or with an invalid body.
+//! Fuzzes the HTTP API on real sockets with any client. Answers are well-formed, and no turn begins for a request
+//! without the token, for another host, from a page of another origin, or with an invalid body.
 //!
-//! The first byte chooses the hostile part: everything, the parts of a request, or only a body. The second chooses the
-//! headers of a good request to send before the hostile ones. Parts have 0xff between them: the method, the path,
-//! headers, the body.
+//! The first byte chooses what is hostile: everything, the parts of a request, or only a body. The second byte chooses
+//! the valid headers that precede the hostile ones. The parts are separated by 0xff: the method, the path, headers, the
+//! body.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -104,23 +104,23 @@ static STAGE: LazyLock<Stage> = LazyLock::new(|| {
 fuzz_target!(|data: &[u8]| {
     let [kind, flags, rest @ ..] = data else { return };
     match kind % 3 {
-        // Send one request after the other, until the client has sent all.
+        // Sends all bytes and then closes the sending side.
         0 => assert_eq!(ask(rest, true).1, 0, "a turn begins without the token"),
         1 => {
             let mut parts = rest.splitn(4, |byte| *byte == 0xff);
             let mut part = || parts.next().unwrap_or_default();
-            any_parts(*flags, part(), part(), part(), part());
+            check_parts(*flags, part(), part(), part(), part());
         }
         _ => {
             let posts: Vec<&str> =
                 ROUTES.iter().filter(|(method, _)| *method == "POST").map(|(_, path)| *path).collect();
             let path = posts[usize::from(kind / 3) % posts.len()].replace("{id}", "new");
-            any_parts(0xff, b"POST", path.as_bytes(), b"", rest);
+            check_parts(0xff, b"POST", path.as_bytes(), b"", rest);
         }
     }
 });
 
-fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8]) {
+fn check_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8]) {
     let stage = &*STAGE;
     let mut head = [method, b" ", path, b" HTTP/1.1\r\n"].concat();
     let good = [
@@ -149,7 +149,7 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     let named = |name: &'static str| lines().filter_map(move |line| Some(line.strip_prefix(name)?.trim()));
     let hosts: Vec<&str> = named("host:").collect();
     let [host] = hosts[..] else { panic!("a turn begins for {hosts:?}") };
-    assert!(is_this_machine(host), "a turn begins for {host:?}");
+    assert!(is_loopback_host(host), "a turn begins for {host:?}");
     for origin in named("origin:") {
         let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         assert_eq!(place, Some(host), "a page of {origin:?} begins a turn");
@@ -159,8 +159,8 @@ fn any_parts(flags: u8, method: &[u8], path: &[u8], headers: &[u8], body: &[u8])
     assert!(named("content-type:").any(|kind| kind.starts_with("application/json")), "no JSON begins a turn");
 }
 
-/// Returns whether a host, perhaps with a port, is loopback. It is written independently of the server's check.
-fn is_this_machine(host: &str) -> bool {
+/// Returns whether a host with an optional port is loopback. This is written independently of the server's check.
+fn is_loopback_host(host: &str) -> bool {
     let name = match host.rfind("]") {
         Some(end) => host[..end].trim_start_matches('['),
         None => host.split(':').next().unwrap_or_default(),
@@ -179,9 +179,9 @@ fn ask(request: &[u8], closes: bool) -> (Vec<u16>, usize) {
     let before = stage.begun.0.load(Relaxed);
     let received = stage.runtime.block_on(async {
         let mut stream = TcpStream::connect(&stage.address).await.expect("the server listens");
-        // Otherwise the ports of many connections stay occupied for a minute.
+        // Reset the connection at its end, because otherwise its port stays occupied for a minute.
         stream.set_zero_linger().expect("it is open");
-        // The server does not read all of a request that it refuses early.
+        // The server may close early without reading all of a request that it refuses.
         let _ = stream.write_all(request).await;
         if closes {
             let _ = stream.shutdown().await;
@@ -234,7 +234,7 @@ fn check_answer(head: &str, body: &str) -> u16 {
     let status: u16 = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
     assert!(matches!(status, 200 | 400..=431 | 503), "{head} {body}");
     let is_json = head.to_lowercase().contains("content-type: application/json");
-    // Text that is no request is refused before a handler reads it.
+    // Only a text that is no request gets an answer without JSON, because no handler reads it.
     assert!(is_json || matches!(status, 200 | 400 | 414 | 431), "{head}");
     if is_json && !body.is_empty() {
         let received: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));

@@ -1,6 +1,6 @@
-//! The laws of the JSON reader on any text.
+//! Fuzzes the JSON reader: its laws hold for any text.
 //!
-//! The first byte decides whether the text is known to be complete; the rest is the text.
+//! The first byte decides whether the text is known to be complete. The rest is the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,8 +13,8 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(text) else { return };
     let closed = closed & 1 == 1;
 
-    strict_is_serde_json(text);
-    lexer_is_chunk_invariant(text, usize::from(data[0] >> 1) % 7 + 1);
+    check_strict_is_serde_json(text);
+    check_lexer_chunks(text, usize::from(data[0] >> 1) % 7 + 1);
     let Ok(reading) = json::read(text, closed) else { return };
     if json::strict(text).is_ok_and(|value| value.is_object() || value.is_array()) {
         assert!(reading.repairs.is_empty(), "valid JSON was repaired");
@@ -28,12 +28,12 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(again.values, std::slice::from_ref(value));
     }
     if !closed {
-        whole_when_read(text);
+        check_is_whole(text);
     }
 });
 
-/// Our strict reading accepts what `serde_json` accepts, except for a repeated key.
-fn strict_is_serde_json(text: &str) {
+/// Strict reading accepts the same texts as `serde_json`, except for those with a repeated key.
+fn check_strict_is_serde_json(text: &str) {
     let theirs = serde_json::from_str::<Value>(text);
     match (json::strict(text), theirs) {
         (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
@@ -45,8 +45,8 @@ fn strict_is_serde_json(text: &str) {
     }
 }
 
-/// A text that may have been cut is not read before its last bracket: without its end it is no value.
-fn whole_when_read(text: &str) {
+/// A text that may have been cut off is not read until its last bracket has arrived.
+fn check_is_whole(text: &str) {
     let Some(end) = text.rfind(['}', ']']) else { panic!("read without a closing bracket") };
     if json::strict(text).is_ok()
         && let Ok(less) = json::read(&text[..end], false)
@@ -55,8 +55,8 @@ fn whole_when_read(text: &str) {
     }
 }
 
-/// The lexer accepts what `serde_json` accepts, and is the same for any pieces.
-fn lexer_is_chunk_invariant(text: &str, chunk: usize) {
+/// The lexer accepts the same texts as `serde_json`, and its result does not depend on the pieces.
+fn check_lexer_chunks(text: &str, chunk: usize) {
     let mut whole = Lexer::new(toolfence_protocol::json::MOST_NESTING);
     whole.feed(text, &mut ());
     let mut pieces = Lexer::new(toolfence_protocol::json::MOST_NESTING);

@@ -1,7 +1,8 @@
-//! A patch made from two texts applies; with typical errors of models it gives the same result or is refused.
+//! Fuzzes patches that are made from two texts. A patch applies, and with typical errors of models it gives the same
+//! result or is refused.
 //!
-//! The first three bytes choose the context, the change to the patch, and its place; then come the two texts with 0xff
-//! between.
+//! The first three bytes choose the size of the context, the change to the patch, and the place of the change. The two
+//! texts follow, separated by 0xff.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,13 +13,14 @@ fuzz_target!(|data: &[u8]| {
     let [context, kind, place, texts @ ..] = data else { return };
     let mut texts = texts.splitn(2, |byte| *byte == 0xff).map(std::str::from_utf8);
     let (Some(Ok(old)), Some(Ok(new))) = (texts.next(), texts.next()) else { return };
-    // Byte order marks other than the file's own are not kept, and carriage returns are not content.
+    // Skip texts with byte order marks inside, which are not kept, and with carriage returns, which are not content.
     if old == new || old.is_empty() || [old, new].iter().any(|text| text.contains(['\r', '\u{FEFF}'])) {
         return;
     }
     let context = usize::from(context % 4);
     let clean = TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/x", "b/x").to_string();
-    // `-- a/y` that becomes `++ b/y` is the head of another file, whatever the counts are.
+    // Skip changes of `-- a/y` to `++ b/y`, because in a patch they are the head of another file, whatever the counts
+    // are.
     let lines: Vec<&str> = clean.lines().skip(2).collect();
     if lines.windows(2).any(|pair| pair[0].starts_with("--- a/") && pair[1].starts_with("+++ b/")) {
         return;
@@ -26,12 +28,12 @@ fuzz_target!(|data: &[u8]| {
     let got = apply_patch(&clean, old.as_bytes()).unwrap_or_else(|problem| panic!("{problem}\n{clean}"));
     assert_eq!(got, new.as_bytes(), "{clean}");
 
-    in_crlf(&clean, old, new);
+    check_crlf(&clean, old, new);
     if context < 3 {
         return;
     }
     let patch = perturbed(&clean, *kind, usize::from(*place));
-    if kind % 8 == 6 && (!is_filled(&clean) || names_another_place(&patch, old)) {
+    if kind % 8 == 6 && (!has_filled_hunks(&clean) || matches_another_place(&patch, old)) {
         return;
     }
     match apply_patch(&patch, old.as_bytes()) {
@@ -49,8 +51,8 @@ fn apply_patch(text: &str, old: &[u8]) -> Result<Vec<u8>, String> {
     Ok(done.text)
 }
 
-/// A file with CRLF line ends gets the same change, and keeps its line ends.
-fn in_crlf(clean: &str, old: &str, new: &str) {
+/// The same patch changes a file with CRLF in the same way and keeps its line endings.
+fn check_crlf(clean: &str, old: &str, new: &str) {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     if !old.contains('\n') {
         return;
@@ -80,14 +82,15 @@ fn perturbed(clean: &str, kind: u8, place: usize) -> String {
     if kind % 8 == 7 { format!("So:\n```diff\n{body}```\nDone:\n- it\n") } else { body }
 }
 
-/// Returns whether every hunk has an old line that is not blank: others show no indentation.
-fn is_filled(clean: &str) -> bool {
+/// Returns whether every hunk has an old line that is not blank. Without one, a hunk shows no indentation.
+fn has_filled_hunks(clean: &str) -> bool {
     let Ok(patch) = patch::parse(clean) else { return false };
     patch.files[0].hunks.iter().all(|hunk| hunk.old().any(|line| !line.text.trim().is_empty()))
 }
 
-/// Returns whether some hunk with another indentation matches the file exactly, because then it is another change.
-fn names_another_place(patch: &str, old: &str) -> bool {
+/// Returns whether a hunk with changed indentation matches the file exactly. Such a hunk is a valid change of another
+/// place.
+fn matches_another_place(patch: &str, old: &str) -> bool {
     let Ok(patch) = patch::parse(patch) else { return false };
     let lines: Vec<&str> = old.lines().collect();
     patch.files.iter().flat_map(|file| &file.hunks).any(|hunk| {

@@ -1,4 +1,4 @@
-//! The laws of reading patches: a patch that is printed reads the same, and every name stays below the root.
+//! Fuzzes the parser of patches. A printed patch is read as the same patch, and every name stays below the root.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -32,8 +32,8 @@ fn check(file: &FilePatch<'_>) {
     assert!(file.hunks.iter().all(|hunk| !hunk.lines.is_empty()));
 }
 
-/// Returns the part of a patch that a unified diff can express: one readable heading, and no marks for the end of the
-/// file or for deleting any content.
+/// Returns the patch without parts that a unified diff cannot express: further or unreadable headings, marks for the
+/// end of the file, and marks for deleting any content.
 fn printable<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
     let mut patch = patch.clone();
     for file in &mut patch.files {
@@ -45,7 +45,7 @@ fn printable<'a>(patch: &Patch<'a>) -> Option<Patch<'a>> {
         }
         for hunk in &mut file.hunks {
             hunk.headings.clear();
-            // Such a pair of lines is the head of a file, since it is unlikely as a change.
+            // The parser reads such a pair of lines as the head of a file, because it is unlikely as a change.
             let begins = |line: &Line<'_>, starts: [&str; 2]| starts.iter().any(|start| line.text.starts_with(start));
             let heads =
                 |pair: &[Line<'_>]| begins(&pair[0], ["-- a/", "-- \""]) && begins(&pair[1], ["++ b/", "++ \""]);

@@ -1,8 +1,8 @@
-//! Any client of the pipe: each line is answered or ignored, calls run only if they were allowed, and input in pieces
-//! means the same.
+//! Fuzzes the pipe with any client. Each line is answered or ignored, calls run only if they were allowed, and the
+//! pieces of the input do not matter.
 //!
-//! The first byte is the size of the pieces; then come messages, with 0xff between. The first byte of each chooses its
-//! kind.
+//! The first byte is the size of the pieces. Messages follow, separated by 0xff. The first byte of a message chooses
+//! its kind.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ use toolfence_policy::{NoFacts, Policy};
 use toolfence_protocol::{Effect, Output, Param, ParamKind, ToolSpec};
 use toolfence_server::pipe::{Ending, Pipe, VERSION};
 
-/// Counts its runs.
+/// A tool that counts its runs.
 struct Counting {
     spec: ToolSpec,
     ran: Arc<AtomicUsize>,
@@ -105,8 +105,8 @@ fn serve(input: &[u8], piece: usize) -> (Vec<Value>, usize) {
     (sent, writes.load(Ordering::Relaxed))
 }
 
-/// Checks the lines sent to a client: ids are those of announced calls, each is answered once, and only announced calls
-/// run.
+/// Checks the lines sent to a client: every id is that of an announced call, each call is answered once, and only
+/// announced calls run.
 fn check(sent: &[Value]) {
     let mut calls = HashSet::new();
     let mut answered = HashSet::new();

@@ -1,8 +1,8 @@
-//! Any client and any upstream of the proxy, on real sockets: output is well-formed, every call in it occurs in the
-//! reply, and everything else is an error.
+//! Fuzzes the proxy on real sockets with any client and any upstream. Its output is well-formed, every call in it
+//! occurs in the reply, and everything else is an error.
 //!
-//! The first byte chooses the hostile part (the reply, the upstream's stream, its whole answer, the request), the
-//! second the size of the pieces.
+//! The first byte chooses the hostile part: the reply, the upstream's stream, its whole answer, or the request. The
+//! second byte chooses the size of the pieces.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -98,7 +98,7 @@ fuzz_target!(|data: &[u8]| {
             &say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", rest, piece),
             &request(false),
         )),
-        _ => any_request(rest, PATHS[usize::from(kind / 4) % PATHS.len()]),
+        _ => check_request(rest, PATHS[usize::from(kind / 4) % PATHS.len()]),
     }
 });
 
@@ -117,7 +117,7 @@ fn event(delta: &Value, finish: Option<&str>) -> Vec<u8> {
     format!("data: {}\n\n", json!({"id": "u", "object": "chat.completion.chunk", "choices": [choice]})).into_bytes()
 }
 
-/// Calls and text are those that the parser finds in the whole reply, for any pieces.
+/// For any pieces, the client gets the calls and the text that the parser finds in the whole reply.
 fn any_reply(reply: &[u8], piece: usize) {
     let Ok(reply) = std::str::from_utf8(reply) else { return };
     let mut script = vec![STREAM.as_bytes().to_vec()];
@@ -136,25 +136,27 @@ type Calls = Vec<(String, Value)>;
 /// Returns the calls in the reply before a forged result, with their canonical names. They are read as the proxy reads
 /// them: in every dialect, and with the tools of the request.
 ///
-/// The second list has a call in a `json` fence as well, which passes if no other call is in the reply and the fence begins a line.
+/// The second list also has calls in `json` fences. Such a call passes if the reply has no other call and the fence
+/// begins a line.
 fn calls_of(reply: &str) -> (Calls, Calls) {
     let catalog = Arc::new(catalog());
     let mut options = Options::default();
     (options.dialects, options.catalog, options.settled_only) = (Dialects::ALL, Some(catalog.clone()), true);
     let (mut calls, mut forged) = (Vec::new(), None);
     for_each(reply, options, FinishReason::Stop, |event| match event {
-        // The text before it was reasoning, including the forged result.
+        // All text before this event was reasoning, including the forged result.
         Event::Reasoning { unopened: true, .. } => forged = None,
         Event::ForgedResult { span, .. } => forged = forged.or(Some(span.start)),
         Event::Call { call, span, .. } => calls.push((span.start, *call)),
         _ => {}
     });
-    // Calls are delivered when it is known that they are not part of reasoning, which may be after the forged result.
+    // A call is emitted when it cannot be part of reasoning, which may be after the forged result, so compare
+    // positions.
     let real = calls.into_iter().filter(|(at, _)| forged.is_none_or(|forged| *at < forged));
     let (mut wanted, mut in_json) = (Vec::new(), Vec::new());
     for (at, mut call) in real {
-        // The proxy passes a call under another word on as text, because an answer may contain such a block, and
-        // reminds the model.
+        // The proxy sends a call in another fence as text, because an answer may contain such a block, and reminds the
+        // model of the right fence.
         let is_other_word = call.repairs.contains(&Repair::WrongWord);
         let is_json = reply[at..].trim_start_matches(['`', '~', ' ']).to_ascii_lowercase().starts_with("json");
         let _ = catalog.resolve(&mut call);
@@ -169,8 +171,8 @@ fn calls_of(reply: &str) -> (Calls, Calls) {
     (wanted, in_json)
 }
 
-/// The upstream gets tools only as text, and the client gets JSON, whatever it sent.
-fn any_request(body: &[u8], path: &str) {
+/// For any request, the upstream gets tools only as text, and the client gets JSON.
+fn check_request(body: &[u8], path: &str) {
     let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]});
     let script = say("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", message.to_string().as_bytes(), 4096);
     let (answer, requests) = ask(&script, path, body);

@@ -1,4 +1,5 @@
-//! Any text as a command: the shell parser takes linear time, and lists the same commands whatever surrounds the text.
+//! Fuzzes the shell parser with any text. It takes linear time, and lists the same commands whatever surrounds the
+//! text.
 
 #![no_main]
 
@@ -17,16 +18,16 @@ fuzz_target!(|data: &[u8]| {
     let Ok(parsed) = result else { return };
     let commands = names_and_words(&parsed.commands);
     let joined = parse(&format!("{text}\nevil")).expect("another command after a readable text");
-    assert_eq!(with_evil(&commands), names_and_words(&joined.commands), "{text:?}");
+    assert_eq!(with_second_command(&commands), names_and_words(&joined.commands), "{text:?}");
     for around in around(&text) {
-        // A here-document can be unreadable in a substitution, and each frame is a level of nesting.
+        // Some readable texts are unreadable in a frame: those with here-documents, and those at the limit of nesting.
         if let Ok(parsed) = parse(&around) {
-            assert_eq!(with_evil(&commands), names_and_words(&parsed.commands), "{around:?}");
+            assert_eq!(with_second_command(&commands), names_and_words(&parsed.commands), "{around:?}");
         }
     }
 });
 
-/// A quoted text is one literal, unless it has a construct that is always unreadable.
+/// A quoted text is parsed as one literal, unless it has a construct that is always unreadable.
 fn assert_quoted(text: &str) {
     let quoted = format!("echo '{}'", text.replace('\'', r"'\''"));
     if let Ok(parsed) = parse(&quoted) {
@@ -59,7 +60,7 @@ fn names_and_words(commands: &[SimpleCommand]) -> Vec<String> {
     all
 }
 
-fn with_evil(commands: &[String]) -> Vec<String> {
+fn with_second_command(commands: &[String]) -> Vec<String> {
     let mut all = commands.to_vec();
     all.push("evil".to_owned());
     all.sort();

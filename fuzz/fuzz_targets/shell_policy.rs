@@ -1,4 +1,4 @@
-//! Any text as a command: the judge does not panic, and finds a blocked command anywhere.
+//! Fuzzes the judge of commands with any text. It does not panic, and it finds a blocked command in any position.
 
 #![no_main]
 
@@ -43,18 +43,18 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns `true` if the text can be read, so that text around it encloses all of it.
+/// Returns `true` if the text is readable and complete, so that surrounding text encloses all of it.
 fn is_whole(text: &str) -> bool {
-    // A line that continues, and a here-document without an end, include what follows.
+    // A trailing backslash and an unclosed here-document would include the text that follows.
     parse(text).is_ok() && !text.ends_with('\\') && !text.contains("<<")
 }
 
-/// Returns `true` for a command that is denied, or that cannot be read and asks without a sandbox.
+/// Returns `true` if the command is denied, or if it cannot be read and so needs approval without a sandbox.
 fn is_refused(decision: &Decision, text: &str) -> bool {
     decision.judgement == Judgement::Deny || parse(text).is_err() || decision.rule == "unreadable"
 }
 
-/// Returns the text with a blocked command in a list, a pipe, a condition, a substitution.
+/// Joins the text and a blocked command in a list, a pipe, a condition or a substitution.
 fn join_commands(text: &str, blocked: &str) -> [String; 6] {
     [
         format!("{text}\n{blocked}"),

@@ -1,6 +1,6 @@
-//! Checks a text before and after a change, in every language, and the reading of a checker's output.
+//! Fuzzes the syntax checks of a changed text in every language, and the parser of a checker's output.
 //!
-//! The first byte chooses the language; then come the text before, the text after and an output, with 0xff between.
+//! The first byte chooses the language. The text before, the text after and an output follow, separated by 0xff.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ use toolfence_tools::validate::read_output;
 use toolfence_tools::validate::syntax::{LANGUAGES, Reader};
 use toolfence_tools::validate::{Diagnostic, LineMap, new_ones};
 
-/// The time limit of a check, and the tolerance above it: a grammar may take some time until it checks the limit.
+/// The time limit of a check, with some tolerance, because a grammar may take some time until it checks the limit.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(4);
 
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     printed(&output);
 });
 
-/// With and without knowledge of the text before, the reader finds the same errors.
+/// The reader finds the same errors with and without knowledge of the previous text.
 fn check_syntax(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnostic>> {
     let check = |reader: &Reader| {
         let started = Instant::now();
@@ -52,7 +52,7 @@ fn check_syntax(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnosti
     found
 }
 
-/// Errors in unchanged text are not new, and new errors were found.
+/// Errors in unchanged text do not count as new, and every new error is one of the errors after the change.
 fn check_new_errors(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
     let lines = LineMap::of(before, after);
     let found = new_ones(old, new, |_| Some(&lines), sight);

@@ -1,8 +1,7 @@
-//! Replacing lines, a passage and a value of a text gives the result of a simple implementation, or is refused for a
-//! valid reason.
+//! Fuzzes replacing lines, a passage and a value of a text. The result is that of a simple implementation, or the edit
+//! is refused for a valid reason.
 //!
-//! The first four bytes are two ranges of lines; then come the text, two replacements, and a passage, with 0xff
-//! between.
+//! The first four bytes are two ranges of lines. The text, two replacements and a passage follow, separated by 0xff.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,8 +15,8 @@ fuzz_target!(|data: &[u8]| {
     let edits = [(*a, *b, *one), (*c, *d, *other)];
     let edits = edits.map(|(start, end, replacement)| LineEdit { start: start.into(), end: end.into(), replacement });
     by_lines(text, &edits);
-    by_passage(text, passage, one);
-    by_pointer(text, passage, one);
+    check_passage(text, passage, one);
+    check_pointer(text, passage, one);
     // Bytes that are not UTF-8 cause no error.
     let broken = [&[0xfe, b'\n'][..], text.as_bytes(), b"\r\n\xfe"].concat();
     let _ = edit_lines(&broken, &edits);
@@ -39,8 +38,8 @@ fn by_lines(text: &str, edits: &[LineEdit<'_>; 2]) {
     assert_eq!(done.lines().collect::<Vec<_>>(), lines);
 }
 
-/// A value that was set is removed again, and set once more with the same result.
-fn by_pointer(text: &str, at: &str, new: &str) {
+/// A value that was set can be removed again, and setting it once more gives the same text.
+fn check_pointer(text: &str, at: &str, new: &str) {
     let value = serde_json::Value::from(new);
     let set = DataEdit { at, value: Some(&value) };
     let Ok(once) = edit_data(text.as_bytes(), std::slice::from_ref(&set)) else { return };
@@ -51,7 +50,7 @@ fn by_pointer(text: &str, at: &str, new: &str) {
     assert!(at.is_empty() || edit_data(&once, &[DataEdit { at, value: None }]).is_ok());
 }
 
-fn by_passage(text: &str, old: &str, new: &str) {
+fn check_passage(text: &str, old: &str, new: &str) {
     if old.is_empty() || [text, old, new].iter().any(|text| text.contains(['\r', '\u{FEFF}'])) {
         return;
     }
@@ -59,7 +58,7 @@ fn by_passage(text: &str, old: &str, new: &str) {
     let whole = if made { format!("{text}\n") } else { text.to_owned() };
     let places = (0..whole.len()).filter(|at| whole.as_bytes()[*at..].starts_with(old.as_bytes())).count();
     match replace_passage(text.as_bytes(), old, new) {
-        // Tabs and spaces were converted: the passage itself does not occur.
+        // The edit converted tabs and spaces, which it does only if the exact passage does not occur.
         Ok(done) if done.reindented => assert_eq!(places, 0),
         Ok(done) => {
             assert_eq!(places, 1);

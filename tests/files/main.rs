@@ -1,4 +1,4 @@
-//! Files, patches and the sandbox: real files, real processes.
+//! Tests files, patches and the sandbox with real files and processes.
 
 mod marks;
 mod patch;

@@ -27,7 +27,7 @@ pub(crate) fn own(text: &str) -> String {
 }
 
 #[test]
-fn numbers_are_this_runs_own() {
+fn markers_of_two_runs_differ() {
     let run = run();
     assert_eq!(own("sleep 71234 & yes 71235; sleep 1"), format!("sleep 71234.{run} & yes 71235.{run}; sleep 1"));
 }

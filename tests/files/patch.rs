@@ -1,4 +1,4 @@
-//! Patches: case files, laws over generated texts, and comparisons with git.
+//! Tests patches with case files, properties of generated texts, and comparisons with git.
 
 mod cases;
 mod data;
@@ -51,7 +51,7 @@ pub(crate) fn carried_out(plan: &Plan, files: &Files) -> Files {
     after
 }
 
-/// The message is in both languages, including the line that differs, and `Display` prints it in English.
+/// The message exists in both languages and quotes the line that differs. `Display` prints it in English.
 #[test]
 fn refusals_are_translated() {
     let problem = patch::parse("*** Begin Patch\n*** Update File: x\n").unwrap_err();

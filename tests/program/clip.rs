@@ -13,8 +13,8 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const SIZE: (u16, u16) = (40, 100);
 
-/// A fake xclip whose clipboard is a file. It counts reads, and a read blocks while a file `hang` exists next to the
-/// clipboard.
+/// A fake xclip that uses a file as its clipboard and counts reads. While a file `hang` exists next to the clipboard, a
+/// read blocks.
 const XCLIP: &str = r#"#!/bin/sh
 case "$*" in
     *-in*) cat > "$CLIP.new" && mv "$CLIP.new" "$CLIP" ;;
@@ -69,7 +69,7 @@ impl Clip {
     }
 
     /// Waits until `coder clip` has polled the clipboard several more times.
-    fn wait_for_looks(&self) {
+    fn wait_for_polls(&self) {
         let reads = || fs::metadata(self.clipboard.with_extension("reads")).map_or(0, |file| file.len());
         let before = reads();
         wait_until("the clipboard is read", || reads() >= before + 3);
@@ -80,19 +80,19 @@ impl Clip {
 fn a_copied_reply_is_run_once_and_other_texts_are_left_alone() {
     let clip = Clip::new(&["--yes"]);
     clip.place.0.file("v.txt", "one\n");
-    clip.wait_for_looks();
+    clip.wait_for_polls();
     clip.copy("my private note");
-    clip.wait_for_looks();
+    clip.wait_for_polls();
     assert_eq!((clip.content(), clip.place.hosts()), ("my private note".into(), vec![]));
 
     clip.copy(&block("read_file", &json!({"path": "v.txt"})));
     clip.screen.wait_for("done: read_file v.txt");
     wait_until("the results are in the clipboard", || clip.content().contains("tool_result"));
-    clip.wait_for_looks();
+    clip.wait_for_polls();
     clip.copy(&block("read_file", &json!({"path": "missing.txt"})));
     clip.screen.wait_for("failed: read_file missing.txt");
     wait_until("the results are in the clipboard", || clip.content().contains("not_found"));
-    clip.wait_for_looks();
+    clip.wait_for_polls();
 
     let audit = clip.place.0.run(CODER, &["audit", "--json"], "").out;
     assert_eq!(audit.matches("\"event\":\"run\"").count(), 2, "{audit}");

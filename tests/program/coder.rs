@@ -1,4 +1,4 @@
-//! Tests the command line of `coder` in pipes. No run has a terminal, so no question can be asked.
+//! Tests `coder` with pipes instead of a terminal, so it cannot ask questions.
 
 use serde_json::Value;
 use std::io::Write;
@@ -11,7 +11,8 @@ use toolfence_protocol::{ErrorCode, ToolResult};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Two valid calls, one quoted in a longer fence, one in a block quote, and a call whose file content has a fence.
+/// Two valid calls. One call is quoted in a longer fence and one in a block quote, so neither counts. The content of
+/// one file contains a fence.
 const REPLY: &str = r#"I will look, then write.
 
 ```tool
@@ -202,7 +203,7 @@ fn parse_explains_dialects_and_ignored_calls() {
 
 /// The prompt describes the dialect, and a reply in that dialect is parsed as a call.
 #[test]
-fn prompt_speaks_the_dialect_that_is_named() {
+fn the_prompt_describes_the_named_dialect() {
     let folder = root();
     let told = coder(folder.path(), &["prompt", "--dialect", "hermes"], "").out;
     assert!(told.contains("<tool_call>\n{\"name\": \"") && !told.contains("```tool\n"), "{told}");
@@ -253,7 +254,7 @@ fn exec_runs_only_valid_calls() {
     assert_eq!(count_files(folder.path()), 1, "no quoted call ran");
 }
 
-/// The chat template opened the reasoning block: a call inside of it does not run, and the call after it does.
+/// The chat template opened the reasoning block. The call inside it does not run, and the call after it does.
 #[test]
 fn exec_runs_no_call_of_the_reasoning() {
     let call =
@@ -293,7 +294,7 @@ fn exec_as_json_answers_broken_blocks_too() {
 }
 
 #[test]
-fn exec_explains_what_it_found() {
+fn exec_explain_lists_repairs_and_ignored_calls() {
     let folder = root();
     let reply = "```tool\n{'name': 'list_files', 'args': {}}\n```\n\n> ```tool\n> {\"name\": \"bash\", \"args\": {}}\n> ```\n\n\
                  ```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"no\u{1b}[31m\"}}\n```\n";
@@ -357,7 +358,7 @@ fn exec_reads_copied_pages_and_trained_dialects() {
 }
 
 #[test]
-fn parse_takes_the_tools_and_the_dialects() {
+fn parse_accepts_tools_and_dialects() {
     let folder = root();
     let tools = r#"[{"type": "function", "function": {"name": "fly", "parameters": {"type": "object", "properties": {"to": {"type": "string"}}}}}]"#;
     std::fs::write(folder.path().join("tools.json"), tools).unwrap();
@@ -445,7 +446,7 @@ fn forged_results_and_reminders_are_reported() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_says_where() {
+fn a_truncated_answer_exits_with_status_1_and_advice() {
     for (end, wanted, other) in [("length", "length limit", "\0"), ("cut", "ask the model to continue", "limit")] {
         let ran = asked(&format!("%%% reply finish={end}\nHalf of\n"));
         assert_eq!(ran.status, 1);
@@ -549,7 +550,7 @@ fn grammars_cover_all_tools_or_the_named_ones() {
 }
 
 #[test]
-fn wrong_use_is_status_2_and_says_what_to_do() {
+fn invalid_arguments_exit_with_status_2_and_advice() {
     let folder = root();
     for (args, input, wanted) in [
         (&["--nonsense"][..], "", "--nonsense"),
@@ -570,7 +571,7 @@ fn wrong_use_is_status_2_and_says_what_to_do() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     let lines = "for i in $(seq 20000); do echo '{\"id\":'$i',\"text\":\"x\"}'; done";
     let script = format!("{lines} | '{CODER}' parse --batch | head -n 1 | wc -l; echo \"${{PIPESTATUS[1]}}\"");
     let output = Command::new("bash").args(["-c", &script]).output().unwrap();
@@ -581,7 +582,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn the_program_speaks_the_language_of_the_option_or_the_setting() {
+fn messages_use_the_language_of_the_option_or_the_setting() {
     let folder = root();
     let call = "%%% reply\n```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch x\"}}\n```\n%%% reply finish=length\nMeia\n";
     std::fs::write(folder.path().join("replies"), call).unwrap();
@@ -750,7 +751,8 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
 fn every_version_option_prints_the_same() {
     let root = TempDir::new().unwrap();
     let said = |args: &[&str]| coder(root.path(), args, "").out;
-    // With a second option, the command-line parser prints the version.
+    // `--version` alone is answered before the command line is parsed. With a second option, the parser prints the
+    // version.
     let long = said(&["--debug", "--version"]);
     assert_eq!(long, format!("coder {}\n", env!("CARGO_PKG_VERSION")));
     assert_eq!([said(&["--version"]), said(&["-V"])], [long.clone(), long]);

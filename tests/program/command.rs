@@ -11,7 +11,7 @@ use toolfence_kit::{Program, Project, Ran};
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Prints the next file of replies and records its input. It fails once if a file `forgotten` exists.
+/// Prints the next reply file and records its input. If a file `forgotten` exists, it removes the file and fails.
 const STUB: &str = r#"#!/usr/bin/env bash
 cd "$(dirname "$0")" || exit 9
 if [ -e forgotten ] && [ "$TOOLFENCE_FIRST" = 0 ]; then
@@ -151,7 +151,7 @@ fn a_changed_history_starts_a_new_conversation() {
     let sessions: Vec<String> = place.log().iter().map(|line| line[2].clone()).collect();
     assert!(sessions[7] == sessions[0] && sessions[8] != sessions[0]);
 
-    // A fork starts a conversation of its own in the program, and its later turns continue that one.
+    // A fork starts a new conversation in the program, and the fork's later turns continue it.
     std::fs::write(place.home.join("reply.11"), "Eleven.\n").unwrap();
     let id = place.records()[0]["session"]["id"].as_str().unwrap().to_owned();
     assert_eq!(place.own(&["resume", &id, "--fork", "-p", "10"], "").status, 0);
@@ -191,7 +191,7 @@ fn after_a_failure_the_program_gets_the_whole_conversation() {
 }
 
 #[test]
-fn a_program_has_three_descriptors() {
+fn a_program_inherits_only_three_descriptors() {
     let place = Place::new("#!/bin/sh\nif [ -e /proc/$$/fd/3 ]; then echo More.; else echo Three.; fi\n");
     let ran = place.coder(&["-p", "Go"], "");
     assert_eq!(ran.out.trim(), "Three.", "{}", ran.said());
@@ -218,7 +218,7 @@ fn a_program_without_a_conversation_gets_all_messages() {
 }
 
 #[test]
-fn errors_of_the_command_say_what_to_do() {
+fn errors_of_the_command_explain_what_to_do() {
     let said = |program: &str, args: &[&str]| {
         let ran = Place::new(program).coder(&[args, &["-p", "Go"]].concat(), "");
         (ran.status, ran.out, ran.err)
@@ -250,8 +250,7 @@ fn errors_of_the_command_say_what_to_do() {
     assert!(ran.err.contains("esse programa não existe"), "{}", ran.said());
 }
 
-/// A program in the project is refused: the model can rewrite files of the project, and the program runs outside of the
-/// sandbox.
+/// `coder` refuses a program in the project: it would run outside the sandbox, and the model can rewrite it.
 #[test]
 fn a_program_of_the_project_does_not_answer() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
@@ -267,7 +266,8 @@ fn a_program_of_the_project_does_not_answer() {
     assert_eq!(run("sh -c 'pwd'").out.trim(), place.home.canonicalize().unwrap().to_str().unwrap());
 }
 
-/// The user's settings can name a program in their own folder; a project's settings can only if they are trusted.
+/// The user's settings can name a program in the user's folder. A project's settings can do so only if they are
+/// trusted.
 #[test]
 fn settings_name_the_program() {
     let place = Place::new("#!/bin/sh\necho Yes.\n");
@@ -291,7 +291,7 @@ fn a_misbehaving_program_does_no_harm() {
     let ran = Place::new(garbage).coder(&["-p", "Go"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Yes."), "{}", ran.said());
 
-    // The session stops reading 100 MB at the size limit of a reply.
+    // The program prints 100 MB, and the session stops reading at the size limit of a reply.
     let began = Instant::now();
     let ran = Place::new("#!/bin/sh\nhead -c 100000000 /dev/zero | tr '\\0' x\n").coder(&["-p", "Go"], "");
     assert!(ran.status == 1 && ran.out.len() < 64 << 20, "{} {} {}", ran.status, ran.out.len(), ran.err);

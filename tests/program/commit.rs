@@ -231,7 +231,7 @@ fn the_editor_of_the_user_changes_the_message() {
     assert_eq!(screen.end(), 0);
     assert_eq!(repository.last(), "docs: edited");
     repository.stage("c.txt", "three\n");
-    // Git does not commit if the editor fails.
+    // If the editor fails, git aborts the commit.
     let screen = repository.at_a_terminal("docs: add c", &[]);
     screen.press("e\r");
     screen.wait_for("nothing was committed: git commit ended with exit status: 1");

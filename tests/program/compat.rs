@@ -254,7 +254,7 @@ fn an_old_undo_history_is_dropped_and_the_user_is_informed() {
 }
 
 #[test]
-fn an_old_profile_counts() {
+fn an_old_profile_is_used() {
     let place = Project::new();
     let file = files(&cases().join("profiles")).remove(0);
     copy(&file, &place.home.join("state/toolfence/profiles").join(file.file_name().unwrap()), &place);
@@ -266,7 +266,7 @@ fn an_old_profile_counts() {
     for fact in ["dialect", "reasoning", "grammar", "reasons_beside_grammar", "system"] {
         assert!(stored.get(fact).is_some(), "the profile has no {fact}");
     }
-    // Later versions ignore these.
+    // Old profiles can contain these facts, which later versions ignore.
     for fact in ["message_limit", "manglings"] {
         assert!(stored.as_object_mut().unwrap().remove(fact).is_some(), "the profile has no {fact}");
     }
@@ -278,9 +278,9 @@ fn an_old_profile_counts() {
 /// Keys in `settings.toml` that later versions ignore.
 const REMOVED: [&str; 3] = ["command_retries", "sandbox.git_hooks", "sandbox.git_writable"];
 
-/// If you add a key, also add it to `settings.toml` and `settings.json` with a value that is not its default.
+/// A new key must be added to `settings.toml` and `settings.json` with a value other than its default.
 #[test]
-fn old_settings_are_taken_key_by_key() {
+fn every_key_of_old_settings_is_used() {
     let place = Project::new();
     let defaults: Value = serde_json::from_str(&output(&place, &["config", "show", "--json"])).unwrap();
     let folder = place.home.join("config/toolfence");
@@ -298,7 +298,7 @@ fn old_settings_are_taken_key_by_key() {
         let list = value["items"].as_array();
         let taken = list
             .map_or_else(|| value["value"].clone(), |items| items.iter().map(|item| item["value"].clone()).collect());
-        // The key is newer than the file.
+        // The file does not have this newer key.
         let Some(expected) = listed.get(key) else { continue };
         assert_eq!(*expected, taken, "{key}");
         found += 1;
@@ -319,7 +319,7 @@ fn the_files_name_no_machine_and_hold_no_secret() {
         for path in ["/tmp", "/home/", "/root", "/var/", "/Users/", "/private/"] {
             assert!(!text.contains(path), "{path} in {}", file.display());
         }
-        // Names of settings keys look like secrets to the redactor.
+        // Check only transcripts, because the redactor would change names of settings keys that look like secrets.
         if file.extension().is_some_and(|ending| ending == "jsonl") {
             assert_eq!(redactor.text(&text), text, "{}", file.display());
         }

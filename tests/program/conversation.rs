@@ -1,4 +1,4 @@
-//! Tests conversations on a terminal: line editing, and slash commands.
+//! Tests line editing and slash commands in conversations on a terminal.
 
 use crate::terminal::slow_model;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ pub(crate) fn answered(screen: &Screen, answer: &str) {
 
 /// Discards the line with Ctrl-C.
 #[track_caller]
-fn dropped(screen: &Screen) {
+fn discard_line(screen: &Screen) {
     screen.press(CTRL_C);
     screen.wait_for_last(">");
 }
@@ -106,7 +106,7 @@ fn lines_are_edited_and_the_history_has_no_secrets() {
     answered(&screen, "Second.");
     screen.press(&format!("{UP}{UP}"));
     screen.wait_for_last("> hello world");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
 
@@ -171,8 +171,8 @@ fn a_paste_is_one_message() {
     }
 }
 
-/// A paste that is displayed as a label does not run as a command, whatever its first character is. A path is not a
-/// command either.
+/// A paste that is displayed as a label never runs as a command, even if it begins with `/` or `!`. A path that begins
+/// with `/` is not a command either.
 #[test]
 fn a_hidden_paste_is_no_command() {
     let place = Place::new(&["One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight."]);
@@ -208,7 +208,7 @@ fn a_hidden_paste_is_no_command() {
         answered(&screen, answer);
     }
     assert!(!place.root.join("ran").exists());
-    // A paste of one line is displayed in full, so it may be a command.
+    // A paste of one line is displayed in full, so it may run as a command.
     screen.paste("!touch ran");
     screen.wait_for_last("> !touch ran");
     screen.press(ENTER);
@@ -216,14 +216,14 @@ fn a_hidden_paste_is_no_command() {
     assert!(place.root.join("ran").exists());
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    // The history of the next conversation has the lines, but no paste that would be a command there.
+    // The next conversation's history has the typed lines, but not the pastes that would run as commands there.
     let screen = place.talk(&[], &[]);
     screen.press(&format!("{UP}{UP}{UP}"));
     screen.wait_for_last("> /usr/lib/x.py:3 fails");
 }
 
 #[test]
-fn a_paste_steers_nothing() {
+fn a_paste_cannot_send_escape_sequences() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.paste("a\u{1b}[31mred\u{7}\u{9b}2J \u{202e}b");
@@ -264,23 +264,23 @@ fn tab_completes_commands_and_files() {
     let screen = place.talk(&[], &[]);
     screen.press("/comp\t");
     screen.wait_for_last("> /compact");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press("/re\t");
     let contents = screen.wait_for("/resume");
     assert!(contents.contains("\n> /re"), "{contents}");
     assert!(contents.contains("/redo") && contents.contains("/retry"), "{contents}");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press("look at @sr\t");
     screen.wait_for_last("> look at @src/");
     screen.press("mai\t");
     screen.wait_for_last("> look at @src/main.rs");
-    dropped(&screen);
+    discard_line(&screen);
     screen.press("@tar\t @.en\t");
     screen.wait_for_last("> @tar @.en");
 }
 
 #[test]
-fn ctrl_c_drops_the_line_then_says_how_to_leave_then_leaves() {
+fn ctrl_c_discards_the_line_then_explains_how_to_quit_then_quits() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[]);
     screen.press("half a line");
@@ -297,7 +297,7 @@ fn ctrl_c_drops_the_line_then_says_how_to_leave_then_leaves() {
 
 /// Text typed while the model works is not displayed inside of the reply. It becomes the start of the next message.
 #[test]
-fn what_is_typed_during_a_turn_waits_for_the_next_message() {
+fn text_typed_during_a_turn_waits_for_the_next_message() {
     let place = Place::new(&[]);
     let model = slow_model(vec![vec![(0, "Begins. ".into()), (1500, "Ends.".into())], vec![(0, "Again.".into())]]);
     let args = ["--backend", "http", "--base-url", &model, "--model", "m"];
@@ -315,7 +315,7 @@ fn what_is_typed_during_a_turn_waits_for_the_next_message() {
 }
 
 #[test]
-fn what_is_typed_before_a_question_does_not_answer_it_and_is_kept() {
+fn text_typed_before_a_question_does_not_answer_it_and_is_kept() {
     let place = Place::new(&[]);
     let call = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch ran\"}}\n```\n";
     let model =
@@ -390,7 +390,7 @@ fn the_last_output_is_shown_whole_and_the_answer_is_copied() {
 
 /// The user can read every line of an output that is too long for the model. Ctrl-C ends the display.
 #[test]
-fn the_last_output_is_shown_whole_where_it_was_too_long_for_the_model() {
+fn a_truncated_output_can_be_displayed_completely() {
     let call =
         |most: u64| format!("```tool\n{}\n```", json!({"name": "bash", "args": {"command": format!("seq 1 {most}")}}));
     let place = Place::new(&[&call(50_000), "Counted.", &call(9_000_000), "Counted more."]);
@@ -483,7 +483,7 @@ fn the_editor_changes_the_message() {
 }
 
 #[test]
-fn a_line_is_not_lost_with_an_editor_that_fails() {
+fn a_failed_editor_does_not_lose_the_line() {
     let place = Place::new(&["One."]);
     let screen = place.talk(&[], &[("EDITOR", "false")]);
     screen.press("keep\u{1b}\rthis\u{f}");
@@ -501,8 +501,8 @@ fn a_line_is_not_lost_with_an_editor_that_fails() {
     });
 }
 
-/// Some terminals draw the parts of a joined emoji next to each other and wrap a line earlier than those that draw one
-/// picture. Neither draws a row twice, at the last row of the terminal or elsewhere.
+/// Some terminals draw the parts of a joined emoji next to each other, so a line wraps earlier there than on terminals
+/// that draw one picture. On both kinds, no row may appear twice.
 #[test]
 fn joined_emoji_leave_no_duplicate_rows() {
     let place = Place::new(&[&"A line.\n\n".repeat(20), "Seen."]);
@@ -513,7 +513,7 @@ fn joined_emoji_leave_no_duplicate_rows() {
     let sign = "x👨\u{200d}👩\u{200d}👧❤\u{fe0f}👍🏽🇧🇷";
     for count in 1..=6 {
         screen.press(sign);
-        // The wait skips half-drawn states, but a duplicate row would remain.
+        // Half-drawn screens disappear while this waits. A duplicate row would stay and fail the test.
         screen.wait("another picture, and no rows left behind", |contents| {
             let line = contents.rsplit("\n> ").next().expect("a split has a last part");
             [line, contents].iter().all(|text| text.matches('x').count() == count)
@@ -546,7 +546,7 @@ fn custom_commands_are_sent_as_messages() {
 
 /// A command of the project is sent only if the user has trusted its exact text.
 #[test]
-fn a_command_of_a_project_is_trusted_as_it_is() {
+fn a_project_command_is_trusted_for_its_exact_text() {
     let place = Place::new(&["One.", "Two.", "Three."]);
     place.file(".toolfence/commands/theirs.md", "# Harmless\nDo theirs.\n");
     let screen = place.talk(&[], &[]);
@@ -557,7 +557,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     };
     screen.press("/the\t");
     screen.wait_for_last("> /theirs");
-    dropped(&screen);
+    discard_line(&screen);
     said("n");
     answered(&screen, "It is not trusted, and nothing was sent.");
     assert!(screen.contents().contains("  | Do theirs.\n"), "{}", screen.contents());
@@ -569,7 +569,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     screen.press(&format!("/theirs{ENTER}"));
     answered(&screen, "Two.");
     assert_eq!(place.said(), ["Do theirs."; 2]);
-    // A changed text is asked about again, and a command is rejected if its folder is a link.
+    // A change of the text needs new trust, and a command is rejected if its folder is a link.
     place.file(".toolfence/commands/theirs.md", "Do worse.\n");
     said("");
     screen.wait("second no", |contents| {
@@ -599,7 +599,7 @@ fn a_command_of_a_project_is_trusted_as_it_is() {
     assert!(place.said().contains(&"Do worse.".to_owned()));
 }
 
-/// In plan mode nothing changes, whatever the permissions are, and the prompt tells the model about the mode.
+/// In plan mode no permission allows a change, and the prompt describes the mode to the model.
 #[test]
 fn in_plan_mode_no_changes_are_kept() {
     let call =
@@ -723,7 +723,7 @@ fn one_shot_json_matches_the_schema() {
     };
     let streamed = ran(&["--json"]);
     assert_eq!(streamed.status, 0, "{streamed:?}");
-    // Only times differ between runs.
+    // Compare only the start of each line, because the times after it differ between runs.
     let events_of = |out: &str| out.lines().map(|line| line[..line.len().min(24)].to_owned()).collect::<Vec<_>>();
     assert_eq!(events_of(&streamed.out), events_of(&ran(&["--output-format", "stream-json"]).out));
     let lines: Vec<Value> = streamed.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -773,7 +773,7 @@ fn slash_model_switches_the_model() {
 
 /// Opening a workspace emits the debug event `root`.
 #[test]
-fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
+fn the_workspace_is_reopened_only_for_a_persona_with_other_path_rules() {
     let call = "```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"private/a.txt\"}}\n```";
     let place = Place::new(&[call, "First.", call, "Second."]);
     place.file("private/a.txt", "x\n");
@@ -814,7 +814,7 @@ fn a_model_opens_no_workspace_and_a_persona_only_for_other_rules_about_paths() {
     assert_eq!(succeeded, [false, true], "{results:?}");
 }
 
-/// A signal in a turn that a command started ends the program, and nothing typed meanwhile runs.
+/// A signal ends the program even during a turn that a slash command started, and input typed meanwhile does not run.
 #[test]
 fn a_signal_in_the_turn_of_a_command_ends_the_program() {
     let place = Place::new(&[

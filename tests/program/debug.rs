@@ -118,7 +118,7 @@ fn every_line_of_a_session_matches_the_schema() {
         let told = found.get(&(step, asked)).unwrap_or_else(|| panic!("{step} {asked} in {found:?}"));
         assert!(told.contains(&[verdict, &clean, relative, through]), "{step} {asked}: {told:?}");
     }
-    // Events of a tool name the call that they are part of.
+    // The events of a tool name its call.
     let opened = of(&lines, "path").into_iter().find(|line| line["step"] == "write").unwrap();
     assert_eq!((&opened["call"]["tool"], &opened["call"]["id"]), (&"write_file".into(), &of(&lines, "call")[6]["id"]));
 }

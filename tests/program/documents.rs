@@ -161,7 +161,7 @@ mod program {
     fn every_reason_of_an_ignored_call_is_described() {
         let name = |why: &toolfence_protocol::parse::Ignored| serde_json::to_value(why).unwrap();
         let reasons: Vec<_> = toolfence_protocol::parse::Ignored::ALL.iter().map(name).collect();
-        // `parse` does not count rounds.
+        // `parse` has no rounds, so it does not report this reason.
         let of_parser: Vec<_> = reasons.iter().filter(|reason| **reason != "last_round").cloned().collect();
         for (schema, reasons) in
             [(read("docs/schemas/parse.json"), &of_parser), (coder(&["pipe", "--schema"]), &reasons)]
@@ -186,7 +186,7 @@ mod program {
         })
     }
 
-    /// Each row names existing dialects, or why the parser has no dialect.
+    /// Each row names existing dialects or the reason why the parser has none.
     #[test]
     fn the_page_of_parsers_names_existing_dialects() {
         let rows = rows(&read("docs/dialect-parsers.md"));

@@ -154,7 +154,7 @@ fn the_same_call_in_several_replies_is_a_loop() {
     assert!(!all[1].out.contains("with the same result"), "{}", all[1].said());
     assert!(all[2].out.contains("with the same result, 3 times"), "{}", all[2].said());
     assert!(all[4].status == 1 && all[4].err.contains("repeats itself"), "{}", all[4].said());
-    // The loop ended the turn, so this call starts a new one.
+    // The loop guard ended the turn, so this call starts a new turn and is not a repetition.
     assert!(!place.exec(&["--yes"], &list).out.contains("with the same result"));
 }
 
@@ -201,7 +201,7 @@ fn other_options_begin_a_new_session_and_the_user_is_notified() {
 }
 
 #[test]
-fn undo_takes_back_the_last_reply_alone() {
+fn undo_reverts_only_the_last_reply() {
     let place = Sessions::new();
     for name in ["a.txt", "b.txt"] {
         assert_eq!(place.exec(&["--yes"], &block("write_file", &json!({"path": name, "content": "x\n"}))).status, 0);
@@ -231,7 +231,7 @@ fn clients_that_start_at_once_share_one_host() {
     let clients: Vec<Child> = (0..4).map(|_| place.start("Done.\n")).collect();
     for client in clients {
         let status = client.wait_with_output().expect("it ends").status;
-        // A client exits with `busy` if another client's reply is being handled.
+        // A client exits with status 1 if the session is busy with another client's reply.
         assert!(status.code().is_some_and(|code| code < 2), "{status}");
     }
     assert_eq!(place.hosts().len(), 1);
@@ -265,7 +265,7 @@ fn ctrl_c_stops_the_tools_and_the_results_are_printed() {
 }
 
 #[test]
-fn after_its_host_was_killed_a_session_begins_anew() {
+fn a_session_starts_again_after_its_host_was_killed() {
     let place = Sessions::new();
     place.exec(&["--yes"], "Done.");
     let before = place.hosts();
@@ -320,7 +320,7 @@ fn only_this_user_can_reach_the_session() {
     ]);
     let ran = python.arg(place.socket()).output().expect("python runs");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    // The host closes the connection without an answer, at the latest after the line.
+    // The host closes the connection without an answer, before or after it reads the line.
     assert!(said == "0\n" || said.contains("Broken pipe") || said.contains("reset"), "{said}");
     assert_eq!(place.exec(&["--yes"], "Done.").status, 0);
     assert_eq!(place.hosts().len(), 1);

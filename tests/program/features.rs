@@ -14,7 +14,7 @@ fn call(name: &str, args: &Value) -> String {
     format!("```tool\n{}\n```", json!({"name": name, "args": args}))
 }
 
-/// Answers a question. The program discards input from before the last row of the question.
+/// Waits for a question and answers it. The program discards input that arrives before the last row of the question.
 fn say(screen: &Screen, question: &str, answer: &str) {
     screen.wait("question", |contents| contents.trim_end().lines().last().is_some_and(|row| row.starts_with(question)));
     screen.press(&format!("{answer}{ENTER}"));
@@ -77,7 +77,8 @@ fn clear_discards_the_conversation() {
     );
 }
 
-/// A conversation that the server rejects as too long is compacted and continues. The missing reply is not mentioned.
+/// A conversation that the server rejects as too long is compacted and continues, without a message about a missing
+/// reply.
 #[test]
 fn a_conversation_that_is_too_long_is_compacted() {
     let place = Place::new(&[]);
@@ -122,7 +123,7 @@ fn stats_include_tokens_and_cost() {
     assert_eq!(contents.replace('\n', " ").matches("; cost 1").count(), 2, "{contents}");
 }
 
-/// A table that is wider than the terminal is displayed as a list of its rows.
+/// A table that is wider than the terminal becomes a list with one entry per row.
 #[test]
 fn the_statistics_fit_on_a_narrow_terminal() {
     let place = Place::new(&[&call("read_file", &json!({"path": "a.txt"})), "Read."]);
@@ -165,7 +166,7 @@ fn slash_init_sends_the_instruction_file() {
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02";
 
 #[test]
-fn images() {
+fn images_are_attached_and_limited() {
     let place = Place::new(&[]);
     std::fs::write(place.root.join("shot.png"), PNG).unwrap();
     let many: Vec<String> = (0..9).map(|number| format!("many{number}.png")).collect();
@@ -243,7 +244,7 @@ fn themes_and_vi_keys_are_applied() {
     let screen = place.talk(&[], &[]);
     screen.press("sshow mee");
     screen.wait_for_last("> sshow mee");
-    // Esc switches to normal mode: go to the end, delete, go to the start, delete.
+    // Esc switches to normal mode. The keys then delete a character at the end and one at the start.
     screen.press("\u{1b}");
     screen.wait_for_last(": sshow mee");
     screen.press("$x0x");
@@ -257,7 +258,7 @@ fn themes_and_vi_keys_are_applied() {
     for (code, what) in [("80", "x"), ("176", "let"), ("222", "1"), ("245", "// one")] {
         assert!(written.contains(&format!("\u{1b}[38;5;{code}m{what}")), "{what}: {written:?}");
     }
-    // Multi-line input and completion with Tab also work with these keys.
+    // Multi-line input and completion with Tab also work in the vi mode.
     screen.press("one\u{1b}\rtwo");
     screen.wait("two rows", |contents| contents.contains("> one\n  two"));
     screen.press(ENTER);
@@ -352,7 +353,8 @@ fn a_pasted_y_cannot_approve() {
     assert_eq!(place.said()[0], "do it\ny\nrest");
 }
 
-/// A paste during a question never counts as yes: with paste marks, in pieces, or from a terminal that sends no marks.
+/// A paste during a question never counts as yes, whether it has paste marks, arrives in pieces, or comes from a
+/// terminal without paste marks.
 #[test]
 fn a_y_that_is_pasted_at_a_question_cannot_approve() {
     for pieces in [
@@ -403,7 +405,8 @@ fn a_long_paste_before_a_question_is_not_its_answer() {
     let many = "y\n".repeat(10_000);
     screen.paste(&many);
     say(&screen, "Run it? [", "n");
-    // Input that arrives together with its line end would count as an unmarked paste.
+    // Wait until the answer has been read: input that arrives together with its line end would count as an unmarked
+    // paste.
     screen
         .wait("answer", |contents| !contents.trim_end().lines().last().is_some_and(|row| row.starts_with("Run it? [")));
     screen.paste(&many);
@@ -434,8 +437,8 @@ fn a_paste_during_a_turn_is_no_command() {
     assert_eq!(place.said(), ["go", "!touch ran\nmore"]);
 }
 
-/// A shell that takes the terminal over switches bracketed paste off. After `fg` it is on again, and the question is
-/// printed again.
+/// While the program is stopped, the shell switches bracketed paste off. After `fg` the program switches it on again
+/// and prints the question again.
 #[test]
 fn a_question_continues_after_ctrl_z_and_fg() {
     let place = Place::new(&[]);
@@ -475,7 +478,7 @@ fn output_after_a_question_starts_a_new_row() {
     assert!(!place.root.join("ran").exists());
 }
 
-/// The terminal settings are restored, however a question ends.
+/// The terminal settings are restored after every kind of end of a question.
 #[test]
 fn a_question_leaves_the_terminal_as_it_was() {
     let asks = call("bash", &json!({"command": "touch ran"}));
@@ -633,7 +636,7 @@ fn mcp_tools_run_after_trust_and_approval() {
 fn doctor_reports_each_attempt_on_the_sandbox() {
     let place = Place::new(&[]);
     let screen = Screen::start(CODER, &["doctor"], &[], &place.root, &place.home, (60, 100));
-    // The last row of the output. The rows above say for each attempt whether the sandbox blocked it.
+    // This is the last row of the output. For each attempt, a row above it states whether the sandbox blocked it.
     screen.wait_for("checks of changed files");
     let written = screen.written();
     let verdicts = |word: &str| written.lines().filter(|row| row.contains(&format!("  {word} "))).count();

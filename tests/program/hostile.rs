@@ -1,4 +1,4 @@
-//! Tests untrusted texts on a real terminal: the terminal gets only escape sequences that the program itself writes.
+//! Tests on a real terminal that untrusted texts cannot add escape sequences to the output.
 
 use crate::conversation::{ENTER, Place, answered};
 use crate::terminal::{head_of_request, slow_model};
@@ -10,9 +10,9 @@ use toolfence_kit::Screen;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// One sequence of each kind that affects a terminal: colours (with a number that the program never uses), clearing the
-/// screen, the clipboard, a link, a title, a device control string, the same with C1 control characters, a bell,
-/// overwriting, and text direction. There is no slash, so that it can be a file name.
+/// One sequence of each kind that affects a terminal: a colour that the program never uses, clearing the screen, the
+/// clipboard, a link, a title, a device control string, C1 forms of two of them, a bell, a backspace, a carriage
+/// return, and text direction. It has no slash, so that it can be a file name.
 const HOSTILE: &str = "A\u{1b}[38;5;199mB\u{1b}[2JC\u{1b}]52;c;ZXZpbA==\u{7}D\u{1b}]8;;x:evil\u{1b}\\E\u{1b}]0;evil\u{7}F\u{1b}Pevil\u{1b}\\G\u{9b}31mH\u{9d}0;evil\u{9c}I\u{8}J\rK\u{202e}L\u{2066}M\u{2028}N\u{e0041}O";
 
 /// Returns the hostile text with a prefix, as the name of a file, tool or persona.
@@ -22,7 +22,7 @@ fn hostile(before: &str) -> String {
 
 /// Panics if the terminal got a sequence that the program does not write itself.
 #[track_caller]
-fn steers_nothing(place: &str, written: &str) {
+fn assert_only_own_sequences(place: &str, written: &str) {
     let near =
         |at: usize| written[..at].chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect::<String>();
     let mut rest = written;
@@ -71,7 +71,7 @@ fn talk(place: &Place, replies: Vec<Vec<(u64, String)>>, asks: bool) -> Screen {
 }
 
 #[test]
-fn the_words_of_a_model_steer_nothing() {
+fn replies_cannot_send_escape_sequences() {
     let h = HOSTILE;
     let text = format!(
         "# {h}\n\n{h} **{h}** `{h}` [{h}](http://x/{h}) <http://x{h}> ![{h}](y)\n\n- {h}\n\n> {h}\n\n| {h} | b |\n|---|---|\n| c | {h} |\n\n```rust{h}\nlet x = \"{h}\"; // {h}\n```\n\n    {h}\n\n<b>{h}</b>\n\nThe end.\n"
@@ -90,12 +90,12 @@ fn the_words_of_a_model_steer_nothing() {
     }
     screen.press(&format!("/thoughts{ENTER}"));
     answered(&screen, "thought 19");
-    steers_nothing("words", &screen.written());
+    assert_only_own_sequences("words", &screen.written());
     assert!(screen.written().contains("\\u{1b}[38;5;199m"), "it is shown as characters");
 }
 
 #[test]
-fn calls_and_what_they_print_steer_nothing() {
+fn calls_and_their_output_cannot_send_escape_sequences() {
     let place = Place::new(&[]);
     let name = hostile("file");
     std::fs::write(place.root.join(&name), "one\n").unwrap();
@@ -127,11 +127,11 @@ fn calls_and_what_they_print_steer_nothing() {
             contents.contains(&format!("> {command}\n")) && contents.trim_end().ends_with("\n>")
         });
     }
-    steers_nothing("calls", &screen.written());
+    assert_only_own_sequences("calls", &screen.written());
 }
 
 #[test]
-fn questions_steer_nothing() {
+fn questions_cannot_send_escape_sequences() {
     let place = Place::new(&[]);
     std::fs::write(place.root.join("hostile.txt"), format!("{HOSTILE}\nold\n")).unwrap();
     let mut command = json!({"name": "bash", "args": {"command": format!("echo {HOSTILE}")}});
@@ -159,7 +159,7 @@ fn questions_steer_nothing() {
     }
     // A half-drawn prompt would end within a sequence.
     screen.wait_for_last(">");
-    steers_nothing("questions", &screen.written());
+    assert_only_own_sequences("questions", &screen.written());
     let answered = place.written_down();
     assert!(answered.contains("The user said no: A"), "{answered}");
 }
@@ -189,7 +189,7 @@ fn hostile_server() -> String {
 }
 
 #[test]
-fn what_a_server_says_steers_nothing() {
+fn model_servers_cannot_send_escape_sequences() {
     let place = Place::new(&[]);
     let url = hostile_server();
     // Without `--model`, the first listed model is used.
@@ -206,7 +206,7 @@ fn what_a_server_says_steers_nothing() {
     answered(&screen, "plain");
     screen.press("/model \t");
     screen.wait_for_last("> /model plain");
-    steers_nothing("server", &screen.written());
+    assert_only_own_sequences("server", &screen.written());
 }
 
 /// An MCP server that answers each method with the content of the file of that name.
@@ -234,7 +234,7 @@ done
 "#;
 
 #[test]
-fn what_servers_of_tools_say_steers_nothing() {
+fn mcp_servers_cannot_send_escape_sequences() {
     let place = Place::new(&[
         &call("test.echo", &json!({"text": HOSTILE})),
         &call("test.refuses", &json!({})),
@@ -302,7 +302,7 @@ fn what_servers_of_tools_say_steers_nothing() {
         screen.wait("prompt", |_| shown() > before && screen.contents().trim_end().ends_with("\n>"));
     }
     let written = screen.written();
-    steers_nothing("mcp", &written);
+    assert_only_own_sequences("mcp", &written);
     assert!(!written.contains('\0'), "a NUL");
     assert!(written.contains("\\u{1b}[38;5;199m"), "it is shown as characters");
     let answered = place.written_down().matches("\"tool_name\":\"test.").count();
@@ -310,7 +310,7 @@ fn what_servers_of_tools_say_steers_nothing() {
 }
 
 #[test]
-fn personas_commands_and_titles_steer_nothing() {
+fn personas_commands_and_titles_cannot_send_escape_sequences() {
     let place = Place::new(&["First."]);
     let hostile_toml = toml_string(HOSTILE);
     place.file_at_home(
@@ -345,14 +345,14 @@ fn personas_commands_and_titles_steer_nothing() {
                 && contents.trim_end().lines().last().is_some_and(|row| row == ">" || row.ends_with(']'))
         });
     }
-    // Completion lists.
+    // Open the completion lists.
     for typed in ["/\t", "/persona \t", "@\t", "/odd @b\t"] {
         screen.press(typed);
         thread::sleep(std::time::Duration::from_millis(500));
         screen.press("\u{3}");
         screen.wait_for_last(">");
     }
-    steers_nothing("conversation", &screen.written());
+    assert_only_own_sequences("conversation", &screen.written());
     for args in [
         &["personas"][..],
         &["personas", "show", "odd"],
@@ -372,7 +372,7 @@ fn personas_commands_and_titles_steer_nothing() {
     ] {
         let screen = Screen::start(CODER, args, &[], &place.root, &place.home, (50, 80));
         let written = screen.ended();
-        steers_nothing(&format!("{args:?}"), &written);
+        assert_only_own_sequences(&format!("{args:?}"), &written);
     }
 }
 
@@ -391,7 +391,7 @@ fn toml_string(text: &str) -> String {
 }
 
 #[test]
-fn the_name_of_the_folder_steers_nothing() {
+fn the_folder_name_cannot_send_escape_sequences() {
     let place = Place::new(&["One."]);
     let folder = place.root.join(hostile("folder"));
     std::fs::create_dir(&folder).unwrap();
@@ -401,5 +401,5 @@ fn the_name_of_the_folder_steers_nothing() {
     screen.wait_for_last(">");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "One.");
-    steers_nothing("folder", &screen.written());
+    assert_only_own_sequences("folder", &screen.written());
 }

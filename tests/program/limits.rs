@@ -1,5 +1,5 @@
-//! Tests every limit with the tools and the session that it bounds: an amount equal to the limit is accepted, and one
-//! more is not.
+//! Tests every limit with the tools and the session that it bounds: an amount equal to the limit is accepted, and the
+//! next larger one is not.
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Met {
 /// A session with one tool, `look`. Its calls are answered in order.
 struct Talk {
     session: Session,
-    /// Calls without an answer.
+    /// Ids of the calls that wait for their results.
     running: Vec<String>,
     /// The number of calls that were requested.
     ran: u64,
@@ -154,8 +154,8 @@ fn of(character: &str, count: u64) -> String {
     character.repeat(usize::try_from(count).expect("it is small"))
 }
 
-/// Returns whether `amount` is accepted if the limit `key` is `number`. For limits that stop or warn when their number
-/// is reached, the greatest accepted amount is one less.
+/// Returns whether `amount` is accepted when the limit `key` is set to `number`. Some limits stop or warn as soon as
+/// their number is reached. Their greatest accepted amount is `number - 1`.
 fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
     let met = Met::new(key, number);
     match key {
@@ -294,15 +294,15 @@ fn is_within(key: &'static str, number: u64, amount: u64) -> bool {
             talk.ran == 1
         }
         "nesting" => {
-            // The call and its arguments are two of the levels.
+            // The call and its arguments already take two levels.
             let mut talk = met.talk();
             talk.reply(&look(&format!("{}{}", of("[", amount - 2), of("]", amount - 2))), "seen");
             assert_eq!(talk.ran == 0, talk.malformed);
             talk.ran == 1
         }
         "compact_percent" => {
-            // The window is 70,000 bytes as long as no backend has counted tokens. The messages fill `amount` per cent
-            // of it.
+            // Until a backend has counted tokens, the estimate for this window is 70,000 bytes. The messages fill
+            // `amount` per cent of it.
             let mut options = met.options();
             options.window = Some(20_000);
             let said = |role, bytes: usize| Message::new(role, "x".repeat(bytes));
@@ -408,7 +408,7 @@ impl Files {
 fn a_projects_file_only_lowers_and_the_command_line_counts_over_all() {
     for limit in LIMITS {
         let (key, default) = (limit.key, limit.default);
-        // `own` is the midpoint because the default may equal one of the bounds.
+        // Use the midpoint for `own`, because the default may equal one of the bounds.
         let own = u64::midpoint(limit.least, limit.most);
         let set = |number: u64| format!("[limits]\n{key} = {number}\n");
         let lower = Files::new(&set(own), &set(limit.least));
@@ -422,9 +422,9 @@ fn a_projects_file_only_lowers_and_the_command_line_counts_over_all() {
     }
 }
 
-/// A project's settings file must not make changes impossible to undo.
+/// A project may lower `file_bytes` to 1, but undo must still record larger files.
 #[test]
-fn a_lower_limit_of_files_takes_nothing_from_undo() {
+fn a_lower_limit_of_file_size_does_not_limit_undo() {
     let files = Files::new("", "[limits]\nfile_bytes = 1\n");
     let file = files.project.root.join("a.txt");
     std::fs::write(&file, "what stood here\n").unwrap();
@@ -441,7 +441,7 @@ fn a_lower_limit_of_files_takes_nothing_from_undo() {
 }
 
 #[test]
-fn nonsense_is_refused_wherever_it_is_written() {
+fn invalid_limits_are_refused_in_every_layer() {
     let refused = |files: &Files, args: &[&str], wanted: &[&str]| {
         let ran = files.run(&[&["config", "show"], args].concat(), "");
         assert_eq!(ran.status, 2, "{args:?}: {}", ran.out);
@@ -476,7 +476,7 @@ fn nonsense_is_refused_wherever_it_is_written() {
 
 /// The tools, the session and the parser of the program use the configured limits.
 #[test]
-fn the_program_keeps_to_its_limits() {
+fn the_program_uses_the_configured_limits() {
     let files = Files::new("[limits]\nsearch_matches = 2\ncalls = 2\n", "[limits]\ncommand_seconds_most = 9\n");
     files.project.file("a.txt", "x\nx\nx\n");
     let search = "```tool\n{\"name\": \"search\", \"args\": {\"pattern\": \"x\"}}\n```\n";

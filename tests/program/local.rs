@@ -1,5 +1,5 @@
-//! Tests which server `coder` uses and how: discovery of local servers, keys, and request settings. Fake servers answer
-//! as each kind of server does.
+//! Tests the discovery of local servers, API keys, and request settings. Fake servers answer as each kind of real
+//! server does.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -146,7 +146,7 @@ async fn each_kind_of_server_is_recognised_by_its_pages() {
         (Stub::new(pages("vllm", vec![])), Some("vllm"), "m"),
         (Stub::ollama(&["a", "b"], &["b"]), Some("ollama"), "b"),
         (Stub::new(vec![("/v1/models", studio), ("/api/v0/models", states)]), Some("lmstudio"), "n"),
-        // The owner of the models is not informative, but the pages are.
+        // The `owned_by` of these models identifies no server, so the other pages decide.
         (
             Stub::new(pages("me", vec![("/api/tags", json!({"models": []})), ("/api/ps", json!({"models": []}))])),
             Some("ollama"),
@@ -191,7 +191,7 @@ fn a_server_that_answers_is_used_and_named() {
 }
 
 #[test]
-fn a_server_that_loads_its_model_is_there_and_waited_for() {
+fn a_server_that_is_loading_its_model_is_waited_for() {
     let place = Place::new();
     let loading = Stub::loading("q.gguf", 3);
     let ran = place.coder(&[NOBODY, &loading.url], &["-p", "hello"]);
@@ -223,7 +223,7 @@ fn a_server_that_loads_its_model_is_there_and_waited_for() {
 }
 
 #[test]
-fn among_several_the_loaded_model_counts_and_the_person_can_choose() {
+fn the_server_with_a_loaded_model_is_preferred_and_others_can_be_chosen() {
     let place = Place::new();
     let (studio, ollama) = (
         Stub::new(vec![("/v1/models", json!({"data": [{"id": "idle"}]}))]),
@@ -248,9 +248,9 @@ fn among_several_the_loaded_model_counts_and_the_person_can_choose() {
     );
 }
 
-/// If a server is named without a model, `coder` asks it for its models and sends it the key.
+/// If the user names a server but no model, `coder` requests the list of models, with the key.
 #[test]
-fn the_model_of_a_server_that_is_named_is_looked_up() {
+fn the_model_of_a_named_server_is_looked_up() {
     let (place, ollama) = (Place::new(), Stub::ollama(&["nomic-embed-text", "a", "b"], &["b"]));
     let ran = place.coder(&[], &["--base-url", &ollama.url, "-p", "hello"]);
     assert_eq!(ran.status, 0, "{}", ran.err);
@@ -322,7 +322,7 @@ fn body(request: &str) -> Value {
 }
 
 #[test]
-fn the_settings_say_how_a_server_is_asked() {
+fn settings_determine_the_requests_to_a_server() {
     let server = Stub::new(vec![]);
     let place = Place::new().settings(
         "temperature = 0.25\ntop_p = 1\nmax_tokens = 9\nstop = [\"END\"]\n[http.headers]\nX-Tenant = \"s3kr1t-value\"\n\
@@ -352,7 +352,7 @@ fn the_settings_say_how_a_server_is_asked() {
 }
 
 #[test]
-fn a_key_comes_from_where_the_settings_say_and_once() {
+fn the_api_key_is_read_once_from_its_configured_source() {
     let (server, place) = (Stub::new(vec![("/v1/models", json!({"data": [{"id": "m"}]}))]), Place::new());
     let sent = || {
         let request = server.asked().pop().unwrap().to_lowercase();
@@ -402,7 +402,7 @@ fn a_key_comes_from_where_the_settings_say_and_once() {
 }
 
 #[test]
-fn files_that_are_not_there_are_named_and_proxies_of_the_environment_used() {
+fn missing_files_are_named_and_proxies_of_the_environment_are_used() {
     let server = Stub::new(vec![]);
     let place = Place::new().settings("[http]\nca_file = \"missing.pem\"\n");
     let ran = place.asks(&server.url, &[], &[]);

@@ -48,7 +48,7 @@ fn name_of(entry: &str) -> &str {
     entry.split(['.', ' ', '=']).next().unwrap_or(entry)
 }
 
-fn says_why(entry: &str) -> bool {
+fn has_reason(entry: &str) -> bool {
     entry.rsplit_once('#').is_some_and(|(_, why)| why.trim().len() > 3 && !why.contains('"'))
 }
 
@@ -78,12 +78,12 @@ fn pure_crates_name_only_pure_dependencies() {
 }
 
 #[test]
-fn every_dependency_and_feature_says_why() {
+fn every_dependency_and_feature_has_a_reason() {
     let mut wrong = Vec::new();
     let all = crates().into_iter().map(|name| format!("crates/{name}/Cargo.toml"));
     for path in all.chain(["Cargo.toml".to_owned(), "tests/kit/Cargo.toml".to_owned()]) {
         let manifest = read(&path);
-        let silent = |entry: &str| !says_why(entry) && !entry.replace(' ', "").contains("workspace=true");
+        let silent = |entry: &str| !has_reason(entry) && !entry.replace(' ', "").contains("workspace=true");
         let dependencies = entries(&manifest, "dependencies").into_iter().filter(|(entry, _)| silent(entry));
         wrong.extend(dependencies.map(|(entry, _)| format!("{path}: {entry}")));
         let features = entries(&manifest, "[features]").into_iter();
@@ -128,7 +128,7 @@ fn the_kit_is_not_published() {
 }
 
 #[test]
-fn no_tool_knows_another() {
+fn no_tool_uses_another_tool() {
     let folder = root().join("crates/tools/src");
     let files: Vec<PathBuf> =
         fs::read_dir(folder).expect("the folder of the tools").flatten().map(|entry| entry.path()).collect();
@@ -172,7 +172,7 @@ fn the_paths_of_the_documents_exist() {
     let docs = docs.map(|entry| format!("docs/{}", entry.expect("a document").file_name().display()));
     documents.extend(docs.filter(|name| name.ends_with(".md")));
     let folders = [".ci/", "benches/", "crates/", "docs/", "examples/", "fuzz/", "personas/", "src/", "tests/"];
-    // Fuzzer runs write these.
+    // These paths exist only after a fuzzer run.
     let made = ["fuzz/artifacts/", "fuzz/corpus/", "fuzz/long.log"];
     let is_path = |word: &str| {
         let is_source = word.ends_with(".rs") && word != ".rs";
@@ -271,7 +271,7 @@ fn the_table_of_features_is_what_cargo_builds() {
     for (entry, _) in entries(&manifest, "[features]") {
         assert!(rows.contains_key(name_of(entry)) || name_of(entry) == "default", "the table lacks {entry}");
     }
-    // A package that any row lists is listed by every row that adds it, so the other rows must not build it.
+    // If a feature does not list a package of another row, cargo must not build that package for it.
     let named: BTreeSet<&String> = rows.values().flat_map(|row| &row.adds).collect();
     let mut wrong = Vec::new();
     for feature in rows.keys() {

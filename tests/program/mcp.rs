@@ -1,4 +1,4 @@
-//! Tests MCP servers, correct and faulty ones: the program starts `tests/data/mcp/server.sh`.
+//! Tests the program with correct and faulty MCP servers. Each is `tests/data/mcp/server.sh` in one of its modes.
 
 use crate::conversation::{CTRL_D, ENTER, answered, files_below};
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use toolfence_kit::{Program, Project, Ran, Screen, made_anew};
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 pub(crate) const SERVER: &str = include_str!("../data/mcp/server.sh");
 
-/// A call of the tool that every test server has.
+/// A call of the `echo` tool, which most modes of the test server have.
 const CALL: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
 
-/// A project with a server that behaves in this way and is trusted if possible.
+/// A project with a test server in one of its modes. The server is trusted if the program accepts it.
 struct Served {
     project: Project,
     /// A folder outside of the project that the server may use.
@@ -79,7 +79,7 @@ impl Served {
     }
 
     /// Returns the content of all transcripts and the log.
-    fn kept(&self) -> String {
+    fn stored_text(&self) -> String {
         let mut files = Vec::new();
         files_below(&self.project.home.join("state"), &mut files);
         files.iter().map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()).collect()
@@ -101,7 +101,7 @@ fn a_call_reaches_the_server_once_it_is_trusted() {
     let served = Served::new("well");
     assert_eq!(served.call()["output"], "said hi");
     assert_eq!(served.listed()["state"], "trusted");
-    // A changed command makes it a different, untrusted server.
+    // With another command it is a different server, which is not trusted.
     served.settings("otherwise", "");
     assert_eq!(served.listed()["state"], "untrusted");
     let result = served.call();
@@ -160,7 +160,7 @@ fn a_call_asks_unless_the_settings_allow_it() {
 
 /// A project cannot name servers: its author could start a program that has the user's environment, files and network.
 #[test]
-fn a_project_names_no_servers() {
+fn a_project_cannot_configure_servers() {
     let project = Project::new();
     project.file(".toolfence.toml", "[mcp.theirs]\ncommand = \"bash -c 'echo > /tmp/never'\"\n");
     let coder = |args: &[&str], input: &str| Program::new(CODER, &project.home).args(args).run(&project.root, input);
@@ -198,7 +198,7 @@ fn servers_that_do_not_start_are_reported() {
     let served = Served::new("well");
     served.project.file_at_home("config/toolfence/config.toml", "[mcp.test]\ncommand = \"no-such-program-here\"\n");
     assert!(served.listed()["error"].as_str().unwrap().contains("no program no-such-program-here"));
-    // The error says why a file that exists was not found.
+    // The file exists, so the error explains that the sandbox hides it.
     if Served::new("well").is_sandboxed() {
         let script = served.shared.join("server.sh").display().to_string();
         let section = format!("[mcp.test]\ncommand = {}\n", json!(["bash", script, "well"]));
@@ -227,7 +227,7 @@ fn tools_that_cannot_be_offered_are_left_out() {
 }
 
 #[test]
-fn faulty_answers_of_a_server_end_in_a_result() {
+fn invalid_answers_of_a_server_become_failed_results() {
     for (how, code, wanted) in [
         ("banner", None, "said hi"),
         ("twice", None, "first"),
@@ -296,7 +296,7 @@ fn a_server_that_changes_its_tools_is_not_called() {
 }
 
 #[test]
-fn the_sandbox_holds_the_server() {
+fn the_sandbox_confines_the_server() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let env = format!("env = {{ WORD = \"said\", PORT = \"{port}\" }}");
@@ -322,7 +322,7 @@ fn the_sandbox_holds_the_server() {
         let error = served.listed()["error"].to_string();
         assert!(error.contains("cannot be shared") && error.contains(wanted), "{error}");
     }
-    // If the project is a subfolder of this one, `paths` contains the project.
+    // With `--root inner`, the folder in `paths` contains the project.
     std::fs::create_dir_all(served.project.root.join("inner")).unwrap();
     let text =
         format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{:?}]\n", served.project.root.display().to_string());
@@ -364,7 +364,7 @@ fn nothing_of_a_server_is_left_running() {
     }
 }
 
-/// The server receives a cancellation, and the conversation continues.
+/// Ctrl-C sends a cancellation to the server, and the conversation continues.
 #[test]
 fn ctrl_c_cancels_a_call() {
     let served = Served::with("waits", "seconds = 600");
@@ -387,7 +387,7 @@ fn ctrl_c_cancels_a_call() {
     assert_eq!(screen.end(), 0);
 }
 
-/// A conversation reports errors of a server, and the user can fix them there.
+/// A conversation reports a server's errors, and the user can restart the server after fixing them.
 #[test]
 fn servers_are_shown_and_started_again_in_a_conversation() {
     let served = Served::new("well");
@@ -402,7 +402,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     answered(&screen, "`coder mcp list` lists the servers.");
     screen.press(&format!("/mcp restart{ENTER}"));
     answered(&screen, "/mcp takes no argument, the name of a server, or `restart` and a name.");
-    // A restart reads the current settings, and a changed command makes it a different server.
+    // A restart reads the settings again. With another command it is a different server, which is not trusted.
     served.settings("dies", "");
     screen.press("/mcp r\t");
     screen.wait_for_last("> /mcp restart");
@@ -431,9 +431,9 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
     answered(&screen, "test  trusted; it ended with status 3. The next call restarts it.\n    echo");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done again.");
-    let kept = served.kept();
+    let kept = served.stored_text();
     assert!(kept.contains("said hi") && kept.contains("Its tools are now: test.echo(text, count?)"), "{kept}");
-    // Transcripts would not redact a secret that was added after the start.
+    // The redactor of the transcripts knows only secrets from the start, so a restart with a new secret is refused.
     served.settings("dies", "env = { TOKEN = \"new\" }");
     screen.press(&format!("/mcp restart test{ENTER}"));
     answered(&screen, "Start `coder` again.");
@@ -442,7 +442,7 @@ fn servers_are_shown_and_started_again_in_a_conversation() {
 }
 
 #[test]
-fn what_the_settings_no_longer_allow_asks_again_after_a_restart() {
+fn removed_permissions_ask_again_after_a_restart() {
     let served = Served::with("well", "allow = [\"*\"]");
     let screen = served.talk(&["Done."]);
     screen.wait_for_last(">");
@@ -501,7 +501,7 @@ fn always_does_not_apply_to_another_server() {
 }
 
 #[test]
-fn a_server_that_is_waited_for_is_named() {
+fn the_name_of_a_slow_server_is_displayed() {
     let served = Served::new("slowly");
     let screen = served.talk(&["Done."]);
     screen.wait_for("Waiting up to 30 seconds for the tools of MCP servers");
@@ -511,7 +511,8 @@ fn a_server_that_is_waited_for_is_named() {
     assert_eq!(screen.end(), 0);
 }
 
-/// Plan mode refuses these tools whatever is allowed, because the program cannot know what a call does.
+/// Plan mode refuses the tools of servers even if the settings allow them, because the program cannot know what a call
+/// does.
 #[test]
 fn plan_mode_refuses_the_tools_of_servers() {
     let served = Served::with("well", "allow = [\"*\"]");
@@ -522,7 +523,7 @@ fn plan_mode_refuses_the_tools_of_servers() {
     screen.press(&format!("go{ENTER}"));
     screen.wait_for("Planned.");
     screen.wait_for_last("plan>");
-    let kept = served.kept();
+    let kept = served.stored_text();
     assert!(kept.contains("Refused by the rule plan") && !kept.contains("said hi"), "{kept}");
     screen.press(&format!("/mcp restart test{ENTER}"));
     screen.wait_for("test  trusted, runs, 1 tool");
@@ -531,7 +532,7 @@ fn plan_mode_refuses_the_tools_of_servers() {
     answered(&screen, "plan mode has ended");
     screen.press(&format!("go{ENTER}"));
     answered(&screen, "Done.");
-    assert!(served.kept().contains("said hi"), "{}", served.kept());
+    assert!(served.stored_text().contains("said hi"), "{}", served.stored_text());
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
 }
@@ -545,14 +546,14 @@ fn secrets_of_servers_are_not_stored() {
         let replies = served.project.replies(&[CALL, "Done."]);
         let ran = served.coder(&["-p", "go", "--yes", "--backend", "replay", "--replies", &replies, "--json"], "");
         assert!(ran.status == 0 && ran.out.contains(SECRET), "{how}: the model is told what the tool said: {ran:?}");
-        let kept = served.kept();
+        let kept = served.stored_text();
         assert!(kept.contains("test.echo") && kept.contains("[redacted: "), "{how}: {kept}");
         assert!(!kept.contains(SECRET), "{how}: {kept}");
     }
 }
 
-/// A blocked file that appears in a folder of a server is hidden before the next call. The same applies to a file that
-/// replaces a hidden one by a rename, or by removal and re-creation, which often reuses the inode number.
+/// A blocked file that appears in a server's folder is hidden before the next call. So is a file that replaces a hidden
+/// one by a rename, or by removal and re-creation, which often reuses the inode number.
 #[test]
 fn files_blocked_later_outside_the_project_are_not_read() {
     let served = Served::new("peeks");
@@ -579,7 +580,7 @@ fn files_blocked_later_outside_the_project_are_not_read() {
     answered(&screen, "Four.");
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
-    let kept = served.kept();
+    let kept = served.stored_text();
     assert!(kept.matches("has <>").count() >= 4 && !kept.contains("hidden-"), "{kept}");
 }
 
@@ -600,7 +601,7 @@ fn blocked_names_are_hidden_in_folders_of_packages_too() {
     assert_eq!(served.call()["output"], "has <>");
 }
 
-/// A server gets no path with files that cannot be hidden, because it could read them.
+/// A server gets no folder that cannot be scanned completely, because blocked files in it would stay readable.
 #[test]
 fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
     let served = Served::new("well");
@@ -625,7 +626,7 @@ fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
     assert!(error.contains("cannot be shared: blocked files in ") && error.contains("name too long"), "{error}");
 }
 
-/// `npx` waits like this server if it has no network.
+/// Without a network, `npx` waits silently like this server.
 #[test]
 fn the_error_of_a_server_that_needs_a_network_says_so() {
     let served = Served::new("well");

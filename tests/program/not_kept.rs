@@ -49,7 +49,7 @@ fn exec_names_what_was_not_kept_and_the_option_that_keeps_it() {
     assert!(there("1.txt") && there("5.txt") && there("a.txt"));
 }
 
-/// No option keeps such a file without approval, so the line names none.
+/// No option keeps changes to these files without approval, so the line names no option.
 #[test]
 fn a_file_that_instructs_agents_is_not_kept_unasked() {
     let home = home();

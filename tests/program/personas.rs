@@ -46,7 +46,7 @@ impl Place {
     }
 
     /// Runs a turn with these options in a folder of the project. Returns the system prompt and stderr.
-    fn told(&self, folder: &str, args: &[&str]) -> (String, String) {
+    fn turn(&self, folder: &str, args: &[&str]) -> (String, String) {
         let replies = self.replies(&["Done."]);
         let start = ["--backend", "replay", "--replies", &replies, "-p", "hello"];
         let root = self.root.to_str().unwrap();
@@ -81,7 +81,7 @@ fn built_in_personas_are_listed_in_the_configured_language() {
     assert!(shown.contains("Lê o código e diz") && shown.contains("interno; en pt; ferramentas: read_file"), "{shown}");
     let shown = place.coder(&["personas", "show", "reviewer", "--lang", "pt"]).out;
     assert!(shown.starts_with("+++\n") && shown.contains("Você é o reviewer."), "{shown}");
-    assert!(place.told("", &["--persona", "reviewer", "--lang", "pt"]).0.starts_with("Você é o reviewer."));
+    assert!(place.turn("", &["--persona", "reviewer", "--lang", "pt"]).0.starts_with("Você é o reviewer."));
 }
 
 #[test]
@@ -90,19 +90,19 @@ fn a_project_cannot_replace_a_known_persona() {
     let of_project = |name: &str| place.root.join(".toolfence/personas").join(name);
     place.write(of_project("coder.md"), &persona("coder", "", "You obey the project."));
     place.write(of_project("tester.md"), &persona("tester", "", "You test, says the project."));
-    assert!(!place.told("", &[]).0.contains("You obey the project."));
-    assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, says the project."));
+    assert!(!place.turn("", &[]).0.contains("You obey the project."));
+    assert!(place.turn("", &["--persona", "tester"]).0.starts_with("You test, says the project."));
     // The user's own persona takes precedence over both.
     place.write(place.own("personas/tester.md"), &persona("tester", "", "You test, say I."));
     place.write(place.own("personas/coder.md"), &persona("coder", "", "You are my coder."));
-    assert!(place.told("", &["--persona", "tester"]).0.starts_with("You test, say I."));
-    assert!(place.told("", &[]).0.starts_with("You are my coder."));
+    assert!(place.turn("", &["--persona", "tester"]).0.starts_with("You test, say I."));
+    assert!(place.turn("", &[]).0.starts_with("You are my coder."));
     let places: Vec<Value> = place.listed().iter().map(|persona| persona["place"].clone()).collect();
     assert_eq!(places, ["own", "built_in", "built_in", "built_in", "own"]);
     // A translation is a separate file next to the English one.
     place.write(place.own("personas/tester.pt.md"), &persona("tester", "", "Você testa."));
-    assert!(place.told("", &["--persona", "tester", "--lang", "pt"]).0.starts_with("Você testa."));
-    // A link could point anywhere.
+    assert!(place.turn("", &["--persona", "tester", "--lang", "pt"]).0.starts_with("Você testa."));
+    // A link is not followed, because it could point to any file of the user.
     symlink("/etc/hostname", of_project("link.md")).unwrap();
     let ran = place.coder(&["--persona", "link", "tools"]);
     assert!(ran.status == 2 && ran.err.contains("link"), "{}", ran.err);
@@ -118,7 +118,7 @@ fn no_link_on_the_way_to_a_file_of_the_project_is_followed() {
     symlink(outside.path(), root(".github")).unwrap();
     fs::create_dir(root(".toolfence")).unwrap();
     symlink(outside.path(), root(".toolfence/personas")).unwrap();
-    assert!(!place.told("", &[]).0.contains("Said outside."));
+    assert!(!place.turn("", &[]).0.contains("Said outside."));
     assert_eq!(place.listed().len(), 4);
     let ran = place.coder(&["--persona", "leak", "tools"]);
     assert!(ran.status == 2 && ran.err.contains("there is no persona leak"), "{}", ran.err);
@@ -149,7 +149,7 @@ fn a_new_persona_can_be_used_as_it_is() {
     let file = place.own("personas/tester.md");
     let ran = place.coder(&["personas", "check", file.to_str().unwrap()]);
     assert!(ran.status == 0 && ran.out.contains("tools: read_file, list_files, search"), "{}{}", ran.out, ran.err);
-    assert!(place.told("", &["--persona", "tester"]).0.starts_with("You are tester."));
+    assert!(place.turn("", &["--persona", "tester"]).0.starts_with("You are tester."));
     // Every key that the file explains can be set.
     let text = fs::read_to_string(&file).unwrap();
     let set: String = text
@@ -201,11 +201,11 @@ fn an_unreadable_persona_is_reported_and_hides_no_other() {
 #[test]
 fn the_prompt_has_the_date_the_system_and_the_folder() {
     let place = Place::new();
-    let (told, _) = place.told("", &[]);
+    let (told, _) = place.turn("", &[]);
     let root = place.root.canonicalize().unwrap();
     let line = told.lines().find(|line| line.starts_with("Today is 20")).unwrap();
     assert!(line.contains("The system is Linux ") && line.contains(root.to_str().unwrap()), "{line}");
-    assert!(place.told("", &["--lang", "pt"]).0.contains("Hoje é 20"));
+    assert!(place.turn("", &["--lang", "pt"]).0.contains("Hoje é 20"));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
     place.write(root("a/b/GEMINI.md"), "In b, write Rust.");
     place.write(root("c/AGENTS.md"), "In c, write C.");
     place.write(place.own("AGENTS.md"), "I like short answers.");
-    let (told, _) = place.told("a/b", &[]);
+    let (told, _) = place.turn("a/b", &[]);
     let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
     let order = [
         "I like short",
@@ -233,29 +233,29 @@ fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
     assert!(!told.contains("Not this one") && !told.contains("write C."), "{told}");
     assert!(at("write Rust") < at("```tool"), "the protocol has the last word");
     for off in [&["--no-agents-files"][..], &["--no-agents-files", "--lang", "pt"]] {
-        assert!(!place.told("a", off).0.contains("make test"));
+        assert!(!place.turn("a", off).0.contains("make test"));
     }
     place.write(root(".toolfence.toml"), "agents_files = \"off\"\n");
-    assert!(!place.told("a", &[]).0.contains("make test"), "a project may say that nothing of it is told");
+    assert!(!place.turn("a", &[]).0.contains("make test"), "a project may say that nothing of it is told");
 }
 
 #[test]
-fn a_long_file_for_agents_is_cut_and_a_link_is_not_followed() {
+fn a_long_agent_file_is_truncated_and_a_link_is_not_followed() {
     let place = Place::new();
     let root = |name: &str| place.root.join(name);
-    // The size limit falls inside of a character.
+    // The size limit splits a character of two bytes, so the cut must be one byte earlier.
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
-    let (told, err) = place.told("a", &[]);
+    let (told, err) = place.turn("a", &[]);
     assert!(told.contains("[cut after 32768 bytes") && !told.contains("No room"), "{}", told.len());
     assert!(err.contains("is cut after 32768 bytes") && told.matches('é').count() == 16_383, "{err}");
     fs::remove_file(root("AGENTS.md")).unwrap();
     symlink("/etc/passwd", root("AGENTS.md")).unwrap();
     place.write(root("CLAUDE.md"), "Said plainly.");
-    let (told, _) = place.told("", &[]);
+    let (told, _) = place.turn("", &[]);
     assert!(told.contains("=== CLAUDE.md ===\n\nSaid plainly.") && !told.contains("root:"), "{told}");
     fs::write(root("CLAUDE.md"), [0xff, 0xfe]).unwrap();
-    let (told, err) = place.told("", &[]);
+    let (told, err) = place.turn("", &[]);
     assert!(err.contains("CLAUDE.md") && !told.contains("==="), "{err}");
 }
 

@@ -28,7 +28,7 @@ impl Place {
     }
 
     /// Returns the results of a file write and a file read in the model's input.
-    fn told(&self, args: &[&str]) -> String {
+    fn model_input(&self, args: &[&str]) -> String {
         let write = json!({"name": "write_file", "args": {"path": "a.txt", "content": "one <|im_end|>\n"}});
         let read = json!({"name": "read_file", "args": {"path": "a.txt"}});
         let ran =
@@ -47,35 +47,35 @@ fn heads(told: &str) -> Vec<Value> {
 #[test]
 fn the_model_gets_data_only_if_it_is_enabled() {
     let place = Place::new("");
-    let told = place.told(&[]);
+    let told = place.model_input(&[]);
     assert!(heads(&told).iter().all(|head| head.get("data").is_none()), "{told}");
     assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
     fs::remove_file(place.root.join("a.txt")).unwrap();
-    let told = place.told(&["--json"]);
+    let told = place.model_input(&["--json"]);
     assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
     fs::remove_file(place.root.join("a.txt")).unwrap();
-    let told = place.told(&["--results", "data=on"]);
+    let told = place.model_input(&["--results", "data=on"]);
     assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
     fs::remove_file(place.root.join("a.txt")).unwrap();
-    let told = Place::new("[results]\ndata = \"on\"\n").told(&[]);
+    let told = Place::new("[results]\ndata = \"on\"\n").model_input(&[]);
     assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
 }
 
 #[test]
 fn the_format_the_nonce_and_the_tokens_are_settings() {
     let place = Place::new("[results]\nformat = \"json\"\nnonce = \"on\"\nbreak_tokens = \"on\"\n");
-    let told = place.told(&[]);
+    let told = place.model_input(&[]);
     let read = &heads(&told)[1];
     assert_eq!(read["output"], "     1\tone <|im_end|>\n");
     assert!(!told.contains("<|im_end|>") && read["data"].is_null(), "{told}");
     let nonce = read["nonce"].as_str().expect("there is one").to_owned();
     assert!(nonce.len() == 16 && heads(&told).iter().all(|head| head["nonce"] == nonce.as_str()), "{told}");
     // The next run has a new nonce, and the command line overrides the file.
-    let told = place.told(&["--results", "text", "--results", "break_tokens=off"]);
+    let told = place.model_input(&["--results", "text", "--results", "break_tokens=off"]);
     assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
     let other = heads(&told)[0]["nonce"].as_str().expect("there is one").to_owned();
     assert_ne!(nonce, other);
-    assert!(heads(&place.told(&["--results", "nonce=off"]))[0].get("nonce").is_none());
+    assert!(heads(&place.model_input(&["--results", "nonce=off"]))[0].get("nonce").is_none());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn unknown_forms_of_results_are_refused() {
         let ran = place.coder(&["exec", "--results", typed], "");
         assert!(ran.status == 2 && ran.err.contains(wanted), "{}", ran.said());
     }
-    // A project's file cannot set this unless it is trusted.
+    // An untrusted project file cannot change the format of results.
     fs::write(place.root.join(".toolfence.toml"), "[results]\ndata = \"on\"\n").unwrap();
     let ran = place.coder(&["exec"], "");
     assert!(ran.status == 2 && ran.err.contains("counts only in a project's file that you trust"), "{}", ran.said());

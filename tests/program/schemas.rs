@@ -57,7 +57,7 @@ impl Schema {
         self.schemas.validate(value, self.closed).is_ok()
     }
 
-    /// Asserts that a value matches the closed schema, that it no longer does if any field is renamed, and that the
+    /// Asserts that a value matches the closed schema, that a copy with any field renamed does not, and that the
     /// published schema allows an additional field.
     #[track_caller]
     fn check(&self, value: &Value) {
@@ -121,7 +121,7 @@ fn schemas_are_documented() {
 }
 
 #[test]
-fn parse_fits_its_schema() {
+fn parse_output_matches_its_schema() {
     let (schema, place) = (Schema::read("parse"), Project::new());
     let cases = toolfence_kit::CaseFiles::of("parse").replies();
     let input = |finish: &str| -> String {
@@ -163,7 +163,7 @@ fn parse_fits_its_schema() {
 }
 
 #[test]
-fn exec_fits_its_schema() {
+fn exec_output_matches_its_schema() {
     let (schema, place) = (Schema::read("exec"), Project::new());
     place.file("notes.txt", "a note\n");
     let read = |path: &str| call("read_file", &json!({ "path": path }));
@@ -215,7 +215,7 @@ fn exec_fits_its_schema() {
 }
 
 #[test]
-fn policy_explain_fits_its_schema() {
+fn policy_explain_output_matches_its_schema() {
     let (schema, place) = (Schema::read("policy-explain"), Project::new());
     place.file("src/a.txt", "a\n");
     place.link("src", "link");
@@ -249,7 +249,7 @@ fn policy_explain_fits_its_schema() {
 }
 
 #[test]
-fn tools_fits_its_schema() {
+fn tools_output_matches_its_schema() {
     let (schema, place) = (Schema::read("tools"), Project::new());
     let mut types = BTreeSet::new();
     for options in [&[][..], &["--persona", "reviewer"], &["--persona", "explainer"], &["--lang", "pt"]] {
@@ -274,7 +274,7 @@ fn tools_fits_its_schema() {
 }
 
 #[test]
-fn sessions_fits_its_schema() {
+fn sessions_output_matches_its_schema() {
     let (schema, place) = (Schema::read("sessions"), Project::new());
     replay(&place, &["The answer is in Lisbon."], &["-p", "Where is it?"], "");
     replay(&place, &["One."], &["--model", "m"], "First.\n/clear\n");
@@ -297,7 +297,7 @@ fn sessions_fits_its_schema() {
 }
 
 #[test]
-fn stats_fits_its_schema() {
+fn stats_output_matches_its_schema() {
     let (schema, place) = (Schema::read("stats"), Project::new());
     let check = || printed(&place, &["stats", "--json"], "").iter().map(|stats| schema.check(stats)).count();
     assert_eq!(check(), 1, "nothing was said yet");

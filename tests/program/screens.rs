@@ -70,7 +70,7 @@ fn a_turn_with_three_calls_and_a_table() {
 }
 
 #[test]
-fn a_failing_build_shows_its_end_and_all_of_it_on_demand() {
+fn a_failed_build_shows_its_end_and_its_full_output_on_demand() {
     let build = "for i in $(seq 1 30); do echo compiling $i; sleep 0.05; done; echo 'error: THE LAST LINE' >&2; exit 1";
     let replies = format!("%%% reply\n{}%%% reply\nIt fails.\n", call("bash", &serde_json::json!({"command": build})));
     let (project, home) = place(&replies);
@@ -121,7 +121,7 @@ fn a_change_is_asked_about_at_forty_columns() {
     assert_eq!(std::fs::read_to_string(project.path().join("a.txt")).unwrap(), "one\n2\n");
 }
 
-/// Every row of a reason is indented, even if the model writes a long word or blanks that do not wrap.
+/// Every row of a reason is indented, even with long words or with braille blanks (U+2800), at which no line wraps.
 #[test]
 fn a_reason_cannot_imitate_rows_of_the_program() {
     let blank = |text: &str| text.replace(' ', "\u{2800}");
@@ -133,7 +133,7 @@ fn a_reason_cannot_imitate_rows_of_the_program() {
     let screen = talk(project.path(), home.path(), &["--ask", "always"], (40, 40));
     screen.press("go\r");
     let contents = screen.wait("question", |contents| contents.trim_end().ends_with(']'));
-    // Only the rows of the question: the greeting has the folder's name, which may contain an `x`.
+    // Check only the rows of the question, because the greeting has the folder's name, which may contain an `x`.
     let (_, question) = contents.split_once("? bash").expect(&contents);
     let rows: Vec<&str> = question.lines().filter(|row| row.contains(['\u{2800}', 'x'])).collect();
     assert!(
@@ -156,7 +156,7 @@ fn a_terminal_becomes_wider_while_the_model_writes() {
     let screen = Screen::start(CODER, &args, &[], project.path(), home.path(), (40, 40));
     screen.wait_for_last(">");
     screen.press("go\r");
-    // A word is displayed before its row is full.
+    // The program displays each word at once, before its row is full.
     screen.wait_for("word2.");
     screen.wait_for("word20.");
     screen.resize((40, 100));
@@ -194,7 +194,7 @@ fn slowly_with(
     screen
 }
 
-/// A terminal that becomes narrower rewraps its rows: the live row is erased in its rewrapped form.
+/// A terminal that becomes narrower rewraps its rows, so the program must erase all rows that the live row now takes.
 #[test]
 fn a_terminal_becomes_narrower_while_the_model_writes() {
     let words = odd_words();
@@ -215,9 +215,10 @@ fn a_terminal_becomes_narrower_while_the_model_writes() {
     }
 }
 
-/// `XTERM_VERSION` identifies a terminal that truncates rows: nothing above the live row is changed.
+/// Terminals that set `XTERM_VERSION` truncate rows instead of rewrapping them, so the program must not erase anything
+/// above the live row.
 #[test]
-fn a_terminal_that_cuts_its_rows_becomes_narrower_while_the_model_writes() {
+fn a_terminal_that_truncates_rows_becomes_narrower_while_the_model_writes() {
     let words = odd_words();
     let mut reply: Vec<(u64, String)> = words.iter().map(|word| (40, format!("{word} "))).collect();
     reply.push((0, "\n\nDone.\n".to_owned()));
@@ -273,8 +274,8 @@ fn a_terminal_becomes_narrower_while_a_line_is_typed() {
     screen.wait_for("Done.");
 }
 
-/// If the user stops a call while the model writes it, the message says that it did not run, without the advice for the
-/// model.
+/// If the user stops the model in the middle of a call, the message states that the call did not run and omits the
+/// advice for the model.
 #[test]
 fn a_stopped_call_is_reported_in_words_for_users() {
     let lines: String = (0..400).map(|line| format!("line {line}\\n")).collect();
@@ -300,7 +301,7 @@ fn a_stopped_call_is_reported_in_words_for_users() {
 
 /// The output of a stopped command stays on the screen.
 #[test]
-fn a_stopped_command_leaves_what_it_printed() {
+fn the_output_of_a_stopped_command_stays_on_the_screen() {
     let command = call("bash", &serde_json::json!({"command": "echo begun; sleep 60; echo never"}));
     let (project, home) = place(&format!("%%% reply\n{command}%%% reply\nIt was stopped.\n"));
     let screen = talk(project.path(), home.path(), &["--yes"], (40, 60));
@@ -315,7 +316,7 @@ fn a_stopped_command_leaves_what_it_printed() {
 
 /// Messages wrap between words, including wide ones.
 #[test]
-fn a_failure_is_broken_between_words_at_forty_columns() {
+fn error_messages_wrap_at_word_boundaries() {
     let (project, home) = place(
         "%%% reply\n```tool\n{\"name\": \"read_file\", \"args\": {\"path\": \"語語語語語 a name with blanks that is long\"}}\n```\n",
     );
@@ -420,7 +421,7 @@ fn a_long_turn_ends_with_a_bell_or_a_notification() {
 #[test]
 fn a_megabyte_costs_a_bounded_number_of_bytes_of_memory_and_of_time() {
     const SIZE: usize = 1 << 20;
-    /// In seconds of CPU time. An optimised program needs a tenth of it.
+    /// The limit of CPU time in seconds. An optimised build needs a tenth of it.
     const MOST_SECONDS: u64 = 30;
     // The lines differ because a reply that repeats itself is stopped.
     let filled = |part: &str| -> String {

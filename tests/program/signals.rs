@@ -113,7 +113,7 @@ fn client(root: &Path) -> (Child, String) {
 }
 
 #[test]
-fn a_client_that_is_gone_leaves_nothing_running() {
+fn a_disconnected_client_leaves_nothing_running() {
     let folder = tempfile::tempdir().unwrap();
     let (mut child, process) = client(folder.path());
     drop(child.stdin.take());

@@ -1,7 +1,7 @@
 //! Helpers of several tests.
 
 /// Returns whether this process was started with a signal ignored, as nohup(1) does with HUP and a shell's `&` with
-/// INT. Its children ignore the signal too, as they must. If so, this prints that the test is skipped.
+/// INT. Its children inherit that. If so, this prints that the test is skipped.
 pub(crate) fn is_ignored(signal: &str) -> bool {
     let number = match signal {
         "HUP" => 1,

@@ -13,8 +13,8 @@ use toolfence_kit::Screen;
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs a shell line on a terminal, where `$CODER` is the program, and returns the output. `early` is typed at once,
-/// and each of `answers` after a question appears.
+/// Runs a shell line on a terminal, with the program in `$CODER`, and returns the output. It types `early` at once and
+/// each of `answers` after a question appears.
 fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> String {
     typed(root, line, "Run it? [y/N", early, answers)
 }
@@ -22,7 +22,7 @@ fn on_a_terminal(root: &Path, line: &str, early: &str, answers: &[&str]) -> Stri
 /// Switches private copies off, so that commands that may write need approval before they run.
 const FALLBACK: &str = "TOOLFENCE_NO_OVERLAY=1";
 
-/// Runs a shell line and types `answers` when this question appears.
+/// Runs a shell line and types each of `answers` after the text `question` appears.
 fn on_a_terminal_asking(root: &Path, line: &str, question: &str, answers: &[&str]) -> String {
     typed(root, line, question, "", answers)
 }
@@ -91,7 +91,7 @@ fn writing(command: &str) -> serde_json::Value {
 }
 
 #[test]
-fn only_what_is_typed_below_the_question_answers_it() {
+fn only_input_after_the_question_answers_it() {
     for (answer, ran) in [("n not now", false), ("y", true)] {
         let folder = with_call(&bash("touch ran"));
         let line = "sleep 1; \"$CODER\" exec --no-session < reply";
@@ -135,9 +135,10 @@ fn a_question_shows_all_of_a_command_and_all_of_a_change_on_demand() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a")).unwrap(), content);
 }
 
-/// A `y` does not approve rows that were not displayed. If the user does not look at a change, the result shows it.
+/// The first `y` to a question with folded rows only asks the user to look at them. A second `y` approves without a
+/// look, and then the result shows the change.
 #[test]
-fn a_yes_to_folded_rows_asks_for_a_look() {
+fn a_yes_to_folded_rows_must_be_repeated() {
     let write = |name: &str, lines: usize| {
         let content: String = (0..lines).map(|line| format!("line {line}\n")).collect();
         let call = serde_json::json!({"name": "write_file", "args": {"path": name, "content": content}});
@@ -215,7 +216,7 @@ fn the_question_says_what_always_stores() {
 }
 
 #[test]
-fn always_says_why_it_is_not_on_offer_and_asks_again() {
+fn always_explains_why_it_is_not_available_and_asks_again() {
     let folder = with_replies(&["python3 -c 1"]);
     let answers = ["a", "always", "always python3", "n"];
     let shown = on_a_terminal(folder.path(), &format!("{REPLAYED} --ask always"), "", &answers);
@@ -292,9 +293,9 @@ fn a_question_in_portuguese_takes_answers_in_portuguese() {
     assert!(!folder.path().join("ran").exists(), "s is no yes in English: {shown}");
 }
 
-/// An answer in several words is a no with that reason. An unknown single word repeats the question.
+/// An answer of several words is a denial with that text as its reason. An unknown single word repeats the question.
 #[test]
-fn any_other_sentence_is_a_no_with_that_reason() {
+fn any_other_sentence_is_a_denial_with_that_reason() {
     let folder = with_replies(&["touch ran"]);
     let answers = ["sure", "use another file name please"];
     let shown = on_a_terminal_asking(folder.path(), REPLAYED, "Keep them? [", &answers);
@@ -337,7 +338,8 @@ fn several_calls_of_a_reply_are_one_question() {
     assert_eq!((made(&folder), shown.matches("Run it? [").count()), (vec!["a", "b"], 3), "{shown}");
 }
 
-/// Only the displayed effect is approved: if the effect of a call has changed since, the question is repeated.
+/// An approval covers only the displayed effect. If the effect of a call has changed since then, the question is asked
+/// again.
 #[test]
 fn a_call_that_another_one_changed_is_asked_about_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -379,7 +381,7 @@ fn a_project_is_trusted_after_its_file_is_displayed() {
 }
 
 #[test]
-fn nothing_steers_the_terminal() {
+fn untrusted_text_cannot_send_escape_sequences() {
     let mut call = bash("touch ran # \u{1b}]0;x\u{7}\u{9b}31m\u{202e}");
     call["reason"] = "a \u{1b}[2Jclear".into();
     let folder = with_call(&call);
@@ -431,7 +433,7 @@ fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
     while child.try_wait().unwrap().is_none() && begun.elapsed() < PATIENCE {
         thread::sleep(Duration::from_millis(20));
     }
-    // The process has exited or hangs.
+    // The process may have exited already, or it hangs.
     let _ = child.kill();
     child.wait().unwrap();
     reader.join().unwrap();
@@ -440,7 +442,7 @@ fn conversed(root: &Path, line: &str, steps: &[(&str, &str)]) -> String {
 
 /// Ctrl-C discards the line and says how to leave. Pressed twice in quick succession, it leaves.
 #[test]
-fn ctrl_c_at_the_prompt_drops_the_line_and_twice_leaves() {
+fn ctrl_c_at_the_prompt_discards_the_line_and_twice_quits() {
     if is_ignored("INT") {
         return;
     }
@@ -488,8 +490,8 @@ pub(crate) fn head_of_request(stream: &TcpStream) -> String {
     head
 }
 
-/// Starts a server whose replies come in pieces, each with a delay in milliseconds. A reply that begins with `HTTP/1.1`
-/// is sent as the whole response. Returns the server's address.
+/// Starts a server that sends each reply in pieces, with a delay in milliseconds before each piece. A reply that begins
+/// with `HTTP/1.1` is the whole response. Returns the server's address.
 pub(crate) fn slow_model(replies: Vec<Vec<(u64, String)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -623,7 +625,7 @@ fn a_call_that_is_withdrawn_leaves_no_line() {
 }
 
 #[test]
-fn a_command_that_is_written_steers_nothing() {
+fn a_streamed_command_cannot_send_escape_sequences() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\\u001b[2J\\u001b]0;x\\u0007語語語語語語語語語語語語語語語語語語語語語語語語語語";
     let call = format!("```tool\n{{\"name\": \"bash\", \"args\": {{\"command\": \"echo {text}");
@@ -635,7 +637,7 @@ fn a_command_that_is_written_steers_nothing() {
 }
 
 #[test]
-fn waiting_and_running_are_shown_and_taken_away() {
+fn the_status_is_displayed_and_erased() {
     let folder = tempfile::tempdir().unwrap();
     let call = format!("```tool\n{}\n```\n", bash("sleep 1; echo ran"));
     let shown = slowly(folder.path(), vec![vec![(1300, call)], answer("Done.\n")], 60, "--color always --yes", &[]);

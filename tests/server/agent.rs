@@ -21,7 +21,8 @@ struct Count {
     dropped: AtomicUsize,
 }
 
-/// A tool that reports progress, waits, and returns its word. The word `die` makes it fail with a host error.
+/// A tool that reports progress, waits, and returns its argument `word`. The word `die` makes it fail with a host
+/// error.
 struct Waiter {
     spec: ToolSpec,
     count: Arc<Count>,
@@ -140,7 +141,7 @@ impl Host for Watcher {
 }
 
 #[tokio::test]
-async fn reads_run_side_by_side_and_changes_alone() {
+async fn reads_run_in_parallel_and_changes_one_at_a_time() {
     let reply = [block("look", "one", 100), block("look", "two", 50), block("change", "three", 0)].concat();
     let mut it = fixture(replay(&[&reply, "Done."]));
     let mut watcher = Watcher::default();
@@ -252,8 +253,8 @@ async fn dropping_the_turn_stops_the_tool() {
     assert!(it.agent.session().history()[2].content.contains("still there?"));
 }
 
-/// Replies that arrive one at a time form one turn: a repeated call with the same result is noticed, although each
-/// reply is a separate round.
+/// Replies that the host passes one at a time form one turn, so a call that repeats with the same result is detected
+/// across them.
 #[tokio::test]
 async fn rounds_of_one_turn_share_what_the_session_counts() {
     let same = block("look", "same", 0);
@@ -304,7 +305,7 @@ async fn a_forged_result_stops_the_model_at_once() {
 }
 
 #[tokio::test]
-async fn a_cut_is_reported_to_the_host() {
+async fn a_truncated_reply_is_reported_to_the_host() {
     let mut it = fixture(Replay::parse("%%% reply finish=cut\nHalf an ans").expect("it is a recording"));
     assert_eq!(it.agent.run("go", &mut Nobody).await.unwrap(), StopReason::Unfinished(FinishReason::Cut));
 }
@@ -371,7 +372,7 @@ impl Backend for Mirror {
 
 /// An agent with other instructions and tools can continue a conversation.
 #[tokio::test]
-async fn an_agent_takes_a_conversation_over() {
+async fn another_agent_can_continue_a_conversation() {
     let spec =
         ToolSpec::new("sh", "for tests").param(Param::new("command", ParamKind::Command, "a command").required());
     let agent = |system: &str, backend: Arc<dyn Backend>| {

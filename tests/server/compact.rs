@@ -19,7 +19,7 @@ use toolfence_session::{Answer, Compacted, Session, SessionOptions, StopReason};
 use toolfence_tools::{self as tools, CommandRunner};
 use toolfence_workspace::Workspace;
 
-/// Returns the status and the body with which a server refuses this number of tokens for this window.
+/// A function of a request's tokens and the window. It returns the status and the body of the server's refusal.
 type Refuses = fn(usize, usize) -> (&'static str, String);
 
 fn llama(tokens: usize, window: usize) -> (&'static str, String) {
@@ -67,7 +67,7 @@ const SHAPES: [(&str, Refuses); 6] = [
     ("an old llama.cpp", old_llama),
 ];
 
-/// The requests of a server: the tokens of each, and whether it was refused.
+/// The number of tokens of each request, and whether the server refused it.
 type Log = Arc<Mutex<Vec<(usize, bool)>>>;
 
 /// Counts tokens like the server: four bytes each.
@@ -177,7 +177,7 @@ fn call(name: &str, args: &serde_json::Value) -> String {
 }
 
 /// Returns a task of 50 replies that read long files, write and edit, and once request a denied call.
-fn fifty() -> Vec<String> {
+fn fifty_replies() -> Vec<String> {
     let mut replies = Vec::new();
     for number in 0..49 {
         let module = format!("src/module_{}.py", number / 4);
@@ -227,13 +227,13 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
 
 const TASK: &str = "Port every part in old/ to a module in src/. Do not push.";
 
-/// Runs the task on a server with this window. `known`: the agent knows the window.
+/// Runs the task on a server with this window. With `known`, the agent knows the window from the start.
 async fn run(
     window: usize,
     known: bool,
 ) -> (BTreeMap<String, String>, Vec<(usize, bool)>, Person, Vec<Message>, Vec<Message>) {
     let folder = project();
-    let (url, log) = serve(window, llama, fifty()).await;
+    let (url, log) = serve(window, llama, fifty_replies()).await;
     let mut agent = agent(folder.path(), &url, known.then_some(window as u64));
     let mut person = Person::default();
     assert_eq!(agent.run(TASK, &mut person).await.unwrap(), StopReason::Answered);
@@ -273,10 +273,10 @@ async fn fifty_replies_in_a_small_window_end_with_the_same_tree() {
     }
 }
 
-/// Returns an agent that does not know the window, with a server that has this window and number of replies.
-async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, Log, TempDir) {
+/// Returns an agent that does not know its server's window. The server has this window and this number of replies.
+async fn agent_without_window(refuses: Refuses, window: usize, replies: usize) -> (Agent, Log, TempDir) {
     let folder = project();
-    let mut said = fifty();
+    let mut said = fifty_replies();
     said.truncate(replies);
     said.push("Done.".into());
     let (url, log) = serve(window, refuses, said).await;
@@ -284,9 +284,9 @@ async fn unknowing(refuses: Refuses, window: usize, replies: usize) -> (Agent, L
 }
 
 #[tokio::test]
-async fn every_known_shape_of_a_refusal_is_survived() {
+async fn every_known_form_of_a_refusal_is_understood() {
     for (name, refuses) in SHAPES {
-        let (mut agent, log, _folder) = unknowing(refuses, 9000, 20).await;
+        let (mut agent, log, _folder) = agent_without_window(refuses, 9000, 20).await;
         let mut person = Person::default();
         assert_eq!(agent.run(TASK, &mut person).await.unwrap(), StopReason::Answered, "{name}");
         let log = log.lock().unwrap().clone();
@@ -298,8 +298,8 @@ async fn every_known_shape_of_a_refusal_is_survived() {
 }
 
 #[tokio::test]
-async fn the_error_says_what_to_do_if_nothing_can_be_left_out() {
-    let (mut agent, log, _folder) = unknowing(llama, 60, 0).await;
+async fn the_error_gives_advice_if_nothing_can_be_compacted() {
+    let (mut agent, log, _folder) = agent_without_window(llama, 60, 0).await;
     let error = agent.run(&"word ".repeat(200), &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: Some(_), window: Some(60) }), "{error:?}");
     let message = error.to_string();
@@ -314,7 +314,7 @@ async fn the_error_says_what_to_do_if_nothing_can_be_left_out() {
 #[tokio::test]
 async fn a_second_refusal_is_not_retried() {
     // Half of the refused request is still too much.
-    let (mut agent, log, _folder) = unknowing(ollama, 500, 1).await;
+    let (mut agent, log, _folder) = agent_without_window(ollama, 500, 1).await;
     let error = agent.run(TASK, &mut Person::default()).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TooLong { tokens: None, window: None }), "{error:?}");
     assert!(error.to_string().contains("send less at once"), "{error}");
@@ -334,7 +334,7 @@ async fn a_second_refusal_is_not_retried() {
 
 #[tokio::test]
 async fn a_compacted_turn_can_be_undone() {
-    let (mut agent, _log, _folder) = unknowing(llama, 1 << 30, 13).await;
+    let (mut agent, _log, _folder) = agent_without_window(llama, 1 << 30, 13).await;
     agent.run(TASK, &mut Person::default()).await.unwrap();
     let whole = agent.session().messages();
     let done = agent.compact().unwrap();

@@ -115,7 +115,7 @@ async fn reply(scripts: Vec<Script>) -> (String, String, Vec<String>) {
 }
 
 /// Requests a reply with time limits of half a second.
-async fn impatient(script: Script) -> (String, String) {
+async fn reply_with_short_limits(script: Script) -> (String, String) {
     let half = Duration::from_millis(500);
     let (received, ended, _) =
         reply_with(|options| (options.first_byte, options.between) = (half, half), vec![script]).await;
@@ -134,7 +134,7 @@ async fn reply_with(change: impl Fn(&mut HttpOptions), scripts: Vec<Script>) -> 
 }
 
 #[tokio::test]
-async fn how_a_reply_ends() {
+async fn each_end_of_a_reply_gives_its_finish_reason() {
     let (a, b) = (text("one "), text("two"));
     let (a, b) = (a.as_str(), b.as_str());
     let (stop, length, filter, odd) = (end("stop"), end("length"), end("content_filter"), end("abort"));
@@ -236,7 +236,7 @@ async fn transient_errors_are_retried_until_the_reply_begins() {
 }
 
 #[tokio::test]
-async fn errors_say_what_to_do() {
+async fn error_messages_explain_what_to_do() {
     let json = r#"{"error":{"message":"model \u001b[31m'x' not found"}}"#;
     for (script, wanted) in [
         (refusal("404 Not Found", "", json), "HTTP 404: model  [31m'x' not found. Check the model's name"),
@@ -263,10 +263,10 @@ async fn errors_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn silence_is_an_error_before_the_reply_and_a_cut_in_it() {
-    let (received, ended) = impatient(vec![(sse(&[&text("one")]), 1500)]).await;
+async fn silence_is_an_error_before_a_reply_and_truncates_a_begun_one() {
+    let (received, ended) = reply_with_short_limits(vec![(sse(&[&text("one")]), 1500)]).await;
     assert_eq!((received.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
-    let (received, ended) = impatient(vec![(sse(&[]), 1500)]).await;
+    let (received, ended) = reply_with_short_limits(vec![(sse(&[]), 1500)]).await;
     assert_eq!(received, "");
     assert!(ended.contains("nothing came for 0.5 s. Loading a model"), "{ended}");
 }
@@ -282,7 +282,7 @@ async fn a_sink_that_breaks_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn the_request_says_what_was_asked_for() {
+async fn the_request_has_the_configured_parameters() {
     let done = end("stop");
     let script = || vec![(sse(&[&text("x"), &done, "[DONE]"]), 0)];
     let (url, server) = serve(vec![script(), script()]).await;
@@ -337,7 +337,7 @@ async fn usage_is_reported_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_to_be_asked_for_costs_is_not_asked_again() {
+async fn usage_is_not_requested_again_after_a_refusal() {
     let answer = || vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];
     let refused = refusal("422 Unprocessable Entity", "", "{\"detail\": \"extra_forbidden: stream_options\"}");
     let (url, server) = serve(vec![refused, answer(), answer()]).await;
@@ -358,7 +358,7 @@ fn messages_of(request: &str) -> serde_json::Value {
     body["messages"].clone()
 }
 
-/// A server whose template refuses system messages does so once; after that, they are sent as user messages.
+/// If the server's template refuses system messages, they are sent as user messages from then on.
 #[tokio::test]
 async fn a_server_without_a_system_role_gets_user_messages() {
     let answer = || vec![(sse(&[&text("x"), &end("stop"), "[DONE]"]), 0)];

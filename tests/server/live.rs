@@ -24,7 +24,7 @@ use toolfence_session::{Compacted, Session, SessionOptions, StopReason};
 static TAKEN: Mutex<bool> = Mutex::new(false);
 static FREED: Condvar = Condvar::new();
 
-/// A guard for the right to run a server.
+/// A guard that gives one test at a time the right to run a server.
 struct Turn;
 
 impl Turn {
@@ -77,7 +77,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // This fails if it was killed already.
+        // This fails if the server was killed already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -131,7 +131,7 @@ async fn a_reply_with_a_call_arrives_in_pieces() {
 }
 
 #[tokio::test]
-async fn ends_that_are_not_the_models_own() {
+async fn replies_that_the_server_ends_early_report_the_reason() {
     let Some(mut server) = Server::start(&["--context", "1024"]) else { return };
     let long = "root ::= \"ä\" root";
     let mut limited = options(&server.url, Some(long));
@@ -170,7 +170,7 @@ impl Tool for List {
     }
 }
 
-/// The grammar allows only one reply, so the loop guard ends the turn, after five calls and five results.
+/// The grammar allows only one reply, so the loop guard ends the turn after five calls with their results.
 #[tokio::test]
 async fn a_turn_goes_all_the_way() {
     let reply = "Let me look.\n\n```tool\n{\"name\": \"list\"}\n```\n";

@@ -1,4 +1,4 @@
-//! The probe of backends: every answer to each of the five questions, and backends that misbehave.
+//! Tests the probe of backends: every answer to its five questions, and backends that misbehave.
 
 use serde_json::{Map, Value, json};
 use std::io::{Read, Write};
@@ -35,19 +35,19 @@ enum System {
 struct Stub {
     bridge: Bridge,
     system: System,
-    /// The grammar that the server obeys.
+    /// The form of grammar that the server obeys.
     obeys: Option<Form>,
-    /// Whether it refuses every grammar but the small one.
+    /// Whether the server refuses every grammar except the small one.
     refuses_tools: bool,
-    /// Further members of the request.
+    /// Additional members of the request.
     members: Option<Map<String, Value>>,
     thinks: &'static str,
-    /// Reasoning in a separate field, and whether also under a grammar.
+    /// The reasoning text in a separate field, and whether the server sends it under a grammar too.
     field: Option<(&'static str, bool)>,
     call: &'static str,
     native: bool,
     pieces: usize,
-    /// The requests so far.
+    /// The number of requests so far.
     asked: Arc<Mutex<usize>>,
 }
 
@@ -159,7 +159,7 @@ async fn answers_of(backend: &dyn Backend) -> Answers {
 }
 
 #[tokio::test]
-async fn a_good_backend_has_good_answers() {
+async fn a_good_backend_passes_the_probe() {
     let answers = answers_of(&Stub { obeys: Some(Form::Grammar), ..Stub::clean() }).await;
     let want = Answers {
         stream: StreamAnswer::Streams { pieces: 12 },
@@ -214,7 +214,7 @@ async fn the_form_of_a_call_shows_whether_the_model_follows_the_protocol() {
     let refusal = "I have no tools.";
     let answer = protocol(Stub { call: refusal, ..Stub::clean() }).await;
     assert!(matches!(&answer, ProtocolAnswer::NoCall { reply } if reply == refusal), "{answer:?}");
-    // A single call in a dialect is a slip.
+    // One call in a dialect is a slip, so the model still follows the protocol.
     let slip = Stub {
         bridge: Arc::new(|reply, number| if number == 2 { HERMES.to_owned() } else { reply.to_owned() }),
         ..Stub::clean()
@@ -237,7 +237,7 @@ async fn replies_show_how_the_model_marks_reasoning() {
     }
     let field = Stub { field: Some(("Hm.", true)), ..Stub::clean() };
     assert_eq!(answers_of(&field).await.reasoning, ReasoningAnswer::Field);
-    // One reply with a closing tag alone is enough.
+    // One reply with a closing tag but no opening tag is enough.
     let once = Stub {
         bridge: Arc::new(
             |reply, number| if number == 2 { format!("Hm.\n</think>\n{reply}") } else { reply.to_owned() },
@@ -279,7 +279,7 @@ async fn a_slip_of_the_model_is_not_a_change_of_the_text() {
         assert_eq!(answers.text, TextAnswer::NotRepeated, "{name}");
         assert_eq!(answers.findings()[3].verdict, Verdict::Unknown);
     }
-    // The third request is the first one for the text.
+    // The third request is the first request of the question about text. If only this one is wrong, the model slipped.
     let once = Stub {
         bridge: Arc::new(|reply, number| if number == 3 { reply.replace('\t', " ") } else { reply.to_owned() }),
         ..Stub::clean()
@@ -322,7 +322,7 @@ impl Backend for Silent {
 }
 
 #[tokio::test]
-async fn without_an_answer_to_the_first_question_no_other_is_asked() {
+async fn without_an_answer_to_the_first_question_the_probe_stops() {
     let options = Options { request: Duration::from_millis(20), ..Options::default() };
     let mut requests = 0;
     let answers = probe::ask_backend(&Silent, &options, &mut |_| requests += 1).await;
@@ -340,7 +340,7 @@ async fn without_an_answer_to_the_first_question_no_other_is_asked() {
 }
 
 #[tokio::test]
-async fn a_question_without_an_answer_leaves_the_others() {
+async fn a_failed_question_does_not_affect_the_other_answers() {
     /// Fails from its second reply on.
     struct Failing(Stub);
     impl Backend for Failing {
@@ -465,7 +465,7 @@ async fn a_server_that_closes_or_refuses_has_no_answers() {
     }
 }
 
-/// A backend that plays a recording and records whether each request had a grammar.
+/// A backend that replays a recording and records whether each request had a grammar.
 #[derive(Clone)]
 struct Recorded {
     replies: Arc<Replay>,
@@ -490,7 +490,7 @@ impl Backend for Recorded {
 
 /// The rest of a call is not a whole reply, so it is requested without the grammar of whole replies.
 #[tokio::test]
-async fn the_rest_of_a_call_is_held_to_no_grammar() {
+async fn the_continuation_of_a_call_is_requested_without_a_grammar() {
     let body = "A first line of a text that is long.\nA second line that breaks off.";
     let block = format!("```tool\n{{\"name\": \"change\", \"args\": {{\"word\": \"<<EOF\"}}}}\n{body}\nEOF\n```\n");
     let (first, rest) = block.split_at(block.find("breaks").unwrap());
@@ -507,7 +507,7 @@ async fn the_rest_of_a_call_is_held_to_no_grammar() {
     assert_eq!((stopped, seen.lock().unwrap().clone()), (StopReason::Answered, vec![true, false, true]));
 }
 
-/// The program against a server of this process: the answers count in later runs.
+/// Runs the program with a server in this process, and checks that later runs use the answers.
 mod program {
     use super::*;
     use toolfence_kit::{Project, Ran};
@@ -560,7 +560,7 @@ mod program {
     }
 
     #[test]
-    fn the_answers_of_the_doctor_count_in_later_runs() {
+    fn later_runs_use_the_answers_of_the_doctor() {
         let stub = Stub {
             system: System::Lost,
             obeys: Some(Form::Structured),

@@ -1,5 +1,5 @@
-//! The tools of a project for a host that keeps the conversation: a reply in; questions, results and the next message
-//! out.
+//! Tests `Tools` for hosts that keep the conversation themselves: a reply goes in; questions, results and the next
+//! message come out.
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -112,7 +112,7 @@ async fn malformed_and_cut_blocks_are_reported_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_since_an_earlier_reply_read_it_is_a_conflict() {
+async fn editing_a_file_that_changed_since_it_was_read_is_a_conflict() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("a.txt");
     std::fs::write(&file, "one\ntwo\n").expect("it can be written");
@@ -139,7 +139,7 @@ async fn a_reply_that_is_not_handled_to_its_end_is_cancelled_by_the_next_one() {
     question.approve();
     assert!(!folder.path().join("a.txt").exists() && folder.path().join("b.txt").exists());
 
-    // A reply that was never polled ends nothing.
+    // A reply that was dropped before it was polled does not end the turn.
     drop(tools.reply(write("c.txt", "c")));
     let mut last = tools.reply("Done.");
     let (results, last) = handled(&mut last, |_| panic!("nothing asks")).await;
@@ -205,7 +205,7 @@ async fn results_of_an_abandoned_reply_are_sent_with_the_next_user_message() {
     let sent = tools.user_message("Stop.").await;
     assert!(folder.path().join("a.txt").exists() && !folder.path().join("b.txt").exists());
     assert!(sent.contains("a.txt") && sent.ends_with("\n\nStop."), "{sent}");
-    // It is sent once.
+    // The results are sent only once.
     assert_eq!(tools.user_message("Again.").await, "Again.");
 }
 

@@ -17,7 +17,7 @@ use toolfence_policy::{AskMode, NoFacts, Pending};
 use toolfence_protocol::{Effect, Error, ErrorKind, FinishReason, Message, Output, Param, ParamKind, ToolSpec};
 use toolfence_session::{Answer, Session, SessionOptions};
 
-/// A tool that returns its word. The word `fail` makes it fail with a host error.
+/// A tool that returns its argument `word`. The word `fail` makes it fail with a host error.
 struct Say(ToolSpec);
 
 impl Tool for Say {
@@ -154,7 +154,7 @@ async fn a_resumed_session_sends_what_the_first_one_would_have_sent() {
 
 /// For any reply, the resumed history is the same, and every record is valid.
 #[tokio::test]
-async fn any_reply_is_sent_again_as_it_was() {
+async fn a_resumed_history_has_any_reply_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let mut replies: Vec<String> = CaseFiles::of("parse").replies().into_iter().map(|case| case.reply).collect();
     assert!(replies.len() > 100);
@@ -272,7 +272,7 @@ impl Host for Impatient {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_stopped_is_sent_again_as_it_was() {
+async fn a_resumed_history_has_a_stopped_turn_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let path = transcript.path().to_owned();
@@ -389,7 +389,7 @@ async fn a_session_has_one_writer() {
 }
 
 #[tokio::test]
-async fn a_fork_has_the_messages_up_to_one() {
+async fn a_fork_has_the_messages_up_to_the_chosen_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = small(folder.path()).await;
     let fork = Transcript::fork(&path, Some("2")).unwrap();
@@ -405,7 +405,7 @@ async fn a_fork_has_the_messages_up_to_one() {
     assert!(error.to_string().contains("1 to 4"), "{error}");
 }
 
-/// A store finds sessions by prefixes of their names, newest first, without reading whole files.
+/// A store finds sessions by a prefix of the name and lists the newest first, without reading whole files.
 #[tokio::test]
 async fn sessions_are_found() {
     let state = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Compares our parser with `tool-parser` on the case files of each dialect, and lists the cases in which they read
+//! Compares this parser with `tool-parser` on the case files of each dialect, and lists the cases in which they read
 //! different calls. If both read a call, they must read the same one, except for known errors of the peer.
 
 use crate::at_once;
@@ -46,10 +46,10 @@ fn peers(dialect: &str) -> Vec<Box<dyn ToolParser>> {
     }
 }
 
-/// Known cases in which both read a call and the peer reads a wrong one. The peer removes every line break at the end
-/// of a value, although the template of Qwen3-Coder adds one and that of Step 3 none. It omits the object that the
-/// template of Kimi K3 writes for arguments in JSON. For a tool that is not offered, it reads the items of a list as
-/// members of an object. It keeps the `<<EOF` of a here-document that a model wrote into a string.
+/// Known cases in which both parsers read a call and that of the peer is wrong. The peer removes every line break at
+/// the end of a value, although the template of Qwen3-Coder adds one and that of Step 3 none. It omits the object that
+/// the template of Kimi K3 writes for arguments in JSON. For a tool that is not offered, it reads the items of a list
+/// as members of an object. It keeps the `<<EOF` of a here-document that a model wrote into a string.
 const KNOWN: [(&str, &str); 6] = [
     ("qwen3_coder", "code in an argument"),
     ("step", "code in an argument"),
@@ -84,7 +84,7 @@ fn ours(reply: &str, catalog: &Catalog) -> Calls {
     parse::for_each(reply, options, FinishReason::Stop, |event| {
         if let Event::Call { call, .. } = event {
             let mut call = *call;
-            // Like a session, this adapts arguments that fit the schema in only one way.
+            // Fit the arguments to the schema, as a session does.
             let _ = catalog.resolve(&mut call);
             calls.push((call.name, Value::Object(call.args)));
         }

@@ -36,7 +36,7 @@ fn main() {
         _ => {}
     }
     println!("\n| ns a 4-byte chunk | 1 KB | 10 KB | 100 KB | 1 MB |\n|---|---:|---:|---:|---:|");
-    // The peer is quadratic in the length of a block: a megabyte would take half an hour.
+    // The peer takes quadratic time in the length of a block, so a megabyte would take half an hour.
     for (shape, text, most) in
         [("chat", texts::chat as fn(usize) -> String, SIZES[3]), ("one `write_file`", texts::write_file, SIZES[2])]
     {
@@ -48,7 +48,7 @@ fn main() {
 }
 
 fn column(text: &str) -> [String; 2] {
-    let (tagged, tools) = (in_their_words(text), tools());
+    let (tagged, tools) = (in_peer_form(text), tools());
     let (pieces, their_pieces) = (texts::pieces(text, CHUNK), texts::pieces(&tagged, CHUNK));
     let calls = ours::calls(&pieces);
     assert!(calls > 0 && calls == theirs(&their_pieces, &tools), "both find every call");
@@ -58,7 +58,7 @@ fn column(text: &str) -> [String; 2] {
 }
 
 /// Returns the reply in the peer's form: with tags instead of fences, and with its name for `args`.
-fn in_their_words(text: &str) -> String {
+fn in_peer_form(text: &str) -> String {
     let opened = text.replace("```tool\n{", "<tool_call>\n{").replace("}\n```\n", "}\n</tool_call>\n");
     opened.replace("\"args\":", "\"arguments\":")
 }
@@ -81,7 +81,7 @@ fn at_once<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     }
 }
 
-/// Returns the tools whose calls the peer reads.
+/// Returns the offered tools in the peer's type. The peer reads only calls of these.
 fn tools() -> Vec<Tool> {
     let named = |name| serde_json::from_value(json!({"type": "function", "function": {"name": name}}));
     ["read_file", "write_file"].map(|name| named(name).expect("the tool fits its type")).to_vec()

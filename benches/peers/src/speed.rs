@@ -1,9 +1,9 @@
-//! Compares our time for a reply with a call in a dialect with that of `tool-parser`, for the whole reply at once and
-//! in pieces of 4 bytes.
+//! Compares the times of this parser and of `tool-parser` for a reply with a call in a dialect, for the whole reply at
+//! once and in pieces of 4 bytes.
 //!
-//! `tool-parser` knows the form in advance; our parser does not. With dialects it looks for every form at once and
-//! respects code, quotations and HTML of CommonMark; without dialects it reads the same reply as prose. Both stream the
-//! text of the arguments.
+//! `tool-parser` knows the form in advance, and this parser does not. With dialects, this parser looks for every form
+//! at once and respects code, quotations and HTML of CommonMark. Without dialects, it reads the same reply as prose.
+//! Both stream the text of the arguments.
 
 use crate::at_once;
 use crate::timing::best;
@@ -99,15 +99,16 @@ pub(crate) fn compare() {
     for form in &FORMS {
         let [prose, file] = form.texts();
         let reply = format!("{prose}{}{file}{}\n", form.before, form.after);
-        // As in replies of a server, the tokens of a form are not split: the peer misses some that are.
+        // The tokens of a form are not split, as in replies of a server, because the peer misses some tokens that are
+        // split.
         let pieces = [pieces(&prose), vec![form.before], pieces(&file), vec![form.after, "\n"]].concat();
         let works: [&dyn Fn() -> usize; 6] = [
             &|| whole(&reply, Dialects::ALL),
             &|| whole(&reply, Dialects::NONE),
-            &|| their_whole(form, &reply, &tools),
+            &|| peer_whole(form, &reply, &tools),
             &|| streamed(&pieces, Dialects::ALL),
             &|| streamed(&pieces, Dialects::NONE),
-            &|| their_streamed(form, &pieces, &tools),
+            &|| peer_streamed(form, &pieces, &tools),
         ];
         let found = works.map(|work| work());
         assert_eq!((found[0], found[1], found[3], found[4]), (1, 0, 1, 0), "{}: the call is found", form.dialect);
@@ -158,12 +159,12 @@ fn streamed(pieces: &[&str], dialects: Dialects) -> usize {
     calls
 }
 
-fn their_whole(form: &Form, reply: &str, tools: &[Tool]) -> usize {
+fn peer_whole(form: &Form, reply: &str, tools: &[Tool]) -> usize {
     let parser = (form.parser)();
     at_once(parser.parse_complete_with_tools(reply, tools)).map_or(0, |(_, calls)| black_box(calls).len())
 }
 
-fn their_streamed(form: &Form, pieces: &[&str], tools: &[Tool]) -> usize {
+fn peer_streamed(form: &Form, pieces: &[&str], tools: &[Tool]) -> usize {
     let mut parser = (form.parser)();
     let mut calls = 0;
     for piece in pieces {

@@ -4,8 +4,8 @@ use serde_json::json;
 use toolfence_agent::redact::Redactor;
 use toolfence_kit::CaseFiles;
 
-/// Returns this many random-looking characters, the same each time. Secret scanners would flag real secrets in this
-/// file.
+/// Returns this many random-looking characters, the same in each run. They are generated because secret scanners would
+/// flag written ones in this file.
 fn random(length: usize, capitals: bool) -> String {
     let alphabet: &[u8] = if capitals { b"7QX2ZK9VJ4" } else { b"q7Zb2xK9vJ4mT8" };
     (0..length).map(|at| char::from(alphabet[(at * at + 3 * at) % alphabet.len()])).collect()
@@ -80,7 +80,7 @@ fn secrets_next_to_punctuation_are_redacted() {
         [("", "…"), ("", "。"), ("", " —"), ("", "\n"), ("", "\\n"), ("\\n", ""), ("/", "/"), ("\t", "|"), ("=", "&x")];
     let pairs = CaseFiles::of("redact/secrets.tsv").pairs();
     let shapes = pairs.iter().map(|(_, secret)| filled(secret.text()));
-    // Random characters alone have no shape: these are secrets by their names.
+    // These have no known shape. The names of their variables make them secrets.
     let shapes: Vec<String> =
         shapes.filter(|secret| redactor.text(&format!("x {secret} y")).contains("[redacted")).collect();
     assert!(shapes.len() > 15, "{shapes:?}");
@@ -139,7 +139,7 @@ fn text_around_a_value_is_unchanged() {
     }
 }
 
-/// Every shape takes linear time. The limit is generous, so that only quadratic time exceeds it.
+/// Text of every shape takes linear time. The limit is generous, so that only quadratic time exceeds it.
 #[test]
 fn hostile_text_takes_linear_time() {
     let redactor = Redactor::new();

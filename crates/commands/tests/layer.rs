@@ -1,4 +1,4 @@
-//! Runs commands on real overlays, and compares the layer's content with a plain run of the same command.
+//! Tests layers with commands on real overlays. A kept layer must equal a plain run of the same command.
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -177,7 +177,7 @@ for folder, _, names in os.walk(sys.argv[1]):
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Commands whose layer, once kept, must result in the tree of a plain run.
+/// Commands for which a kept layer must give the same tree as a plain run.
 const COMMANDS: &[&str] = &[
     "true",
     "echo three >> a.txt",
@@ -268,7 +268,7 @@ fn any_sequence_of_commands_that_is_kept_equals_a_plain_run() {
 
 /// Entries that the user removes or renames while a command runs are not restored.
 #[test]
-fn what_the_user_removed_in_the_meantime_is_a_conflict() {
+fn paths_that_the_user_removed_meanwhile_are_conflicts() {
     for act in ["rm a.txt", "mv src lib", "mv a.txt b.txt", "rm -rf src"] {
         let scene = Scene::new();
         let since = Moment::next(scene.home.path()).expect("a file can be made");
@@ -287,7 +287,7 @@ fn what_the_user_removed_in_the_meantime_is_a_conflict() {
 }
 
 #[test]
-fn the_same_bytes_are_no_change() {
+fn writing_the_same_bytes_is_not_a_change() {
     let scene = Scene::new();
     for (command, expected) in [
         ("cat a.txt > /dev/null; ls -R > /dev/null", &[][..]),
@@ -303,7 +303,7 @@ fn the_same_bytes_are_no_change() {
     ] {
         let mut lines = scene.lines(command);
         if expected.is_empty() {
-            // Copies get new times.
+            // A copied file gets a new time, which is not a change here.
             lines.retain(|line| !line.ends_with(" touched"));
         }
         assert_eq!(lines, expected, "{command}");
@@ -340,7 +340,7 @@ fn a_hidden_file_is_absent_and_never_removed() {
 }
 
 #[test]
-fn a_layer_has_limits() {
+fn a_layer_with_too_many_entries_or_too_deep_folders_is_refused() {
     let scene = Scene::new();
     let layer = scene.layer();
     scene.run(&layer, "mkdir many && cd many && touch $(seq 50); for i in $(seq 300); do mkdir d && cd d; done");
@@ -352,7 +352,7 @@ fn a_layer_has_limits() {
     assert_eq!(read(1000, 400, false).ok(), Some(351));
 }
 
-/// Folders deeper than a path can name and without any permission.
+/// Layers can have folders without any permission, and folders too deep for a path.
 #[test]
 fn every_layer_can_be_read_and_deleted() {
     let scene = Scene::new();
@@ -377,7 +377,7 @@ fn leftovers_of_a_killed_process_are_deleted_and_layers_in_use_stay() {
     let layer = scene.layer();
     let left = scene.layer();
     scene.run(&left, "mkdir x && touch x/y && chmod 0 x");
-    // Forgetting a layer would keep its lock, so a leftover is created by hand.
+    // A layer that is only forgotten would still be locked, so the test creates the leftover itself.
     fs::create_dir(place.join("0123456789abcdef")).expect("a folder can be made");
     fs::rename(left.path().join("upper"), place.join("0123456789abcdef/upper")).expect("it can be moved");
     assert_eq!(layer::delete_leftovers(&place), 1);

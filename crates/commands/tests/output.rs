@@ -1,4 +1,4 @@
-//! Tests with the real git which changes are build output.
+//! Tests which changes count as build output, with the real git.
 
 use std::fs;
 use std::path::Path;
@@ -69,21 +69,21 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("build", ChangeKind::Replaced(Entry::Link { target: "/etc".into() }), false),
         ("node_modules", ChangeKind::Added(FOLDER), true),
         ("src/node_modules/x/index.js", ChangeKind::Added(FILE), true),
-        // A file with this name is not ignored.
+        // Only a folder with this name is ignored, not a file.
         ("src/node_modules", ChangeKind::Added(FILE), false),
         // A local database existed before, and is not in a folder of output.
         ("data.sqlite", ChangeKind::Modified(FILE), false),
         ("data.sqlite", ChangeKind::Removed, false),
         ("app.log", ChangeKind::Removed, false),
         ("new.log", ChangeKind::Added(FILE), true),
-        // Tools recreate these: detected by their content, by their extension, by their name.
+        // Tools can create these files again. They are detected by their content, by their extension and by their name.
         ("program", ChangeKind::Modified(FILE), true),
         ("program", ChangeKind::Removed, false),
         ("tsconfig.tsbuildinfo", ChangeKind::Modified(FILE), true),
         (".coverage", ChangeKind::Replaced(FOLDER), false),
         ("src/.coverage", ChangeKind::Modified(FILE), false),
         ("script", ChangeKind::Modified(FILE), false),
-        // Git tracks a file in an ignored folder.
+        // In this ignored folder, git tracks one file.
         ("build/kept.txt", ChangeKind::Modified(FILE), false),
         ("build/made", ChangeKind::Modified(FILE), true),
         ("build/new", ChangeKind::Added(FILE), true),
@@ -92,7 +92,7 @@ fn output_is_what_git_ignores_and_does_not_track() {
         ("vendor/a.o", ChangeKind::Modified(FILE), true),
         ("vendor/b.o", ChangeKind::Added(FILE), true),
         ("vendor/b.log", ChangeKind::Added(FILE), false),
-        // An entry that replaces a link counts like the link.
+        // An entry that replaces a link is a change of the link, and so are the entries below it.
         ("link", ChangeKind::Replaced(FOLDER), false),
         ("link/x.log", ChangeKind::Added(FILE), false),
         ("src/lib.rs/x.log", ChangeKind::Added(FILE), false),
@@ -106,9 +106,9 @@ fn output_is_what_git_ignores_and_does_not_track() {
     assert!(is_output(None, root.path(), &changes).iter().all(|is_output| !is_output));
 }
 
-/// The ignore rules of a repository in another one do not count for files that the outer one tracks.
+/// If a repository is inside another one, its ignore rules do not apply to files that the outer one tracks.
 #[test]
-fn a_repository_in_another_one_makes_no_tracked_files_output() {
+fn rules_of_a_nested_repository_do_not_make_tracked_files_output() {
     let root = project();
     let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
     let inner = root.path().join("src");
@@ -129,9 +129,9 @@ fn without_a_repository_nothing_is_output() {
     assert_eq!(is_output(Some(&program), root.path(), &[change]), [false]);
 }
 
-/// Names that git would quote, and more of them than a pipe holds.
+/// The paths have bytes that git would quote, and together they exceed the buffer of a pipe.
 #[test]
-fn any_number_of_paths_of_any_bytes_can_be_asked_about() {
+fn git_classifies_any_number_of_paths_with_any_bytes() {
     use std::os::unix::ffi::OsStrExt;
     let root = project();
     let program = Git::find(&std::env::var_os("PATH").expect("there is a PATH")).expect("git is installed");
@@ -152,8 +152,8 @@ fn any_number_of_paths_of_any_bytes_can_be_asked_about() {
     assert!(found[12..].iter().all(|is_output| *is_output));
 }
 
-/// Git refuses a path in a submodule whose repository does not exist; the other paths of its repository then count as
-/// changes.
+/// Git refuses a path in a submodule whose repository does not exist. Then the other paths of the outer repository
+/// count as changes too.
 #[test]
 fn a_path_that_git_refuses_is_a_change() {
     let root = project();

@@ -116,9 +116,9 @@ fn shown(files: &Files) -> String {
     files.0.iter().map(|(name, text)| format!("{name}: {:?}\n", String::from_utf8_lossy(text))).collect()
 }
 
-/// The policy asks about the names that [`patch::names`] returns, so these must include every touched file.
+/// The policy judges the names that [`patch::names`] returns, so these must include every changed file.
 #[test]
-fn every_name_that_is_touched_is_named() {
+fn names_include_every_changed_file() {
     let mut planned_cases = 0;
     for case in all() {
         let named = toolfence_patch::names(&case.patch, &case.base);
@@ -147,7 +147,7 @@ fn every_case_gives_its_result() {
     comparison.finish();
 }
 
-/// If patch and files use CRLF, the result is the one with LF, in CRLF.
+/// If the patch and the files use CRLF, the result is the same as with LF, but with CRLF.
 #[test]
 fn cases_hold_with_crlf() {
     let mut tried = 0;

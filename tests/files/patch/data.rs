@@ -1,4 +1,4 @@
-//! Laws of setting and removing values in a JSON text, with random texts, comments and edits.
+//! Tests setting and removing values in a JSON text, with random texts, comments and edits.
 
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -31,11 +31,11 @@ struct Made {
     places: Vec<Placed>,
 }
 
-/// A value and its pointer.
+/// A value, its pointer and its position in the text.
 #[derive(Clone)]
 struct Placed {
     at: String,
-    /// The start of the value, or of its name in an object.
+    /// The position of the value, or of its key in an object.
     start: usize,
     range: Range<usize>,
 }
@@ -176,13 +176,13 @@ fn plain(text: &str) -> (String, Vec<&str>) {
     (plain, comments)
 }
 
-/// Returns `true` if `part` is `whole` with characters left out.
+/// Returns `true` if `part` can be made by removing characters from `whole`.
 fn is_part_of(part: &str, whole: &str) -> bool {
     let mut chars = whole.chars();
     part.chars().all(|c| chars.any(|other| other == c))
 }
 
-/// Applies an edit to the value itself; `None` if the pointer leads nowhere.
+/// Applies an edit to the parsed value. Returns `None` if the pointer leads nowhere.
 fn changed(document: &Value, at: &str, value: Option<&Value>) -> Option<Value> {
     let mut document = document.clone();
     let Some((parent, last)) = at.rsplit_once('/') else { return value.cloned() };
@@ -202,7 +202,7 @@ fn changed(document: &Value, at: &str, value: Option<&Value>) -> Option<Value> {
 }
 
 #[test]
-fn an_edit_changes_its_value_and_nothing_else() {
+fn an_edit_changes_only_its_value() {
     let mut random = Random::new(23);
     let values = [json!(7), json!("new"), json!({"k": [1, {"l": "//"}], "m": {}}), json!([[], "x"]), json!(null)];
     let (mut set, mut added, mut removed, mut refused) = (0, 0, 0, 0);
@@ -313,7 +313,7 @@ fn hostile_texts_are_refused_or_edited_in_linear_time() {
 }
 
 #[test]
-fn the_mark_of_utf_8_stays() {
+fn a_byte_order_mark_is_kept() {
     let value = json!(2);
     let edit = [DataEdit { at: "/a", value: Some(&value) }];
     assert_eq!(edit_data("\u{feff}{\"a\":1}".as_bytes(), &edit), Ok("\u{feff}{\"a\":2}".as_bytes().to_vec()));

@@ -30,7 +30,7 @@ fn results_agree_with_git() {
         let (other, meant) = match random.below(4) {
             0 => (old.clone(), Some(new.clone())),
             1 => (format!("{before}{old}"), Some(format!("{before}{new}"))),
-            // Git joins two lines if the last line had no line feed and is no longer the last one.
+            // If the last line had no line feed and lines follow it now, git joins it with the next line.
             2 if old.ends_with('\n') => (format!("{old}{after}"), Some(format!("{new}{after}"))),
             _ => (edited(&mut random, &old), None),
         };
@@ -45,7 +45,7 @@ fn results_agree_with_git() {
         match (theirs, ours) {
             (Some(theirs), Ok(ours)) => {
                 let got = String::from_utf8(ours.text).unwrap();
-                // Git does not shift a hunk as far as the one before it.
+                // Git does not apply the shift of one hunk to the next, so it may choose another place.
                 let moved = ours.hunks.len() > 1 && ours.hunks.iter().any(|hunk| hunk.distance != Some(0));
                 if got != theirs && moved && meant.as_ref().is_none_or(|meant| *meant == got) {
                     drifted += 1;
@@ -91,7 +91,8 @@ fn results_for_heads_agree_with_git() {
                 same += 1;
             }
             (Some(_), Err(_)) => only_git += 1,
-            // Models omit lines of git, and insert lines at the beginning with `-0,0`.
+            // This engine also accepts forms that models write: heads without all of git's lines, and insertions at the
+            // beginning with `-0,0`.
             (None, Ok(_)) if patch.contains("@@ -0,0 +1 @@") || patch.contains("\nnew mode ") => only_we += 1,
             (None, Ok(_)) => panic!("git refuses it:\n{patch}"),
             (None, Err(_)) => {}
@@ -101,8 +102,8 @@ fn results_for_heads_agree_with_git() {
     assert!(same > 50);
 }
 
-/// Returns each file after `git apply`, which runs next to a file `x` with the text `one`: whether it is executable,
-/// its name and its text.
+/// Runs `git apply` in a folder with a file `x` that contains `one`. Returns for each resulting file whether it is
+/// executable, its name and its text.
 fn tree_by_git(git: &Path, patch: &str) -> Option<BTreeSet<(bool, String, Vec<u8>)>> {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("tree");

@@ -1,10 +1,10 @@
-//! Laws of heads: a patch changes the file that its head names after the prefixes are removed, or no file.
+//! Tests the heads of patches: a patch changes the file that its head names without the prefixes, or no file.
 
 use super::{Files, carried_out, planned};
 use toolfence_kit::Random;
 use toolfence_patch::Base;
 
-/// The prefixes of the old and the new name, for git's options that produce them.
+/// The pairs of prefixes for the old and the new name that git's options produce.
 const PREFIXES: [(&str, &str); 11] = [
     ("a/", "b/"),
     ("b/", "a/"),
@@ -35,7 +35,7 @@ fn tree(random: &mut Random) -> Files {
 
 /// Every file has the same lines, so that a wrong prefix would find them in another file.
 #[test]
-fn the_pair_of_names_decides_which_file_changes() {
+fn the_two_names_of_a_head_determine_the_changed_file() {
     let mut random = Random::new(31);
     for _ in 0..20_000 {
         let files = tree(&mut random);
@@ -78,7 +78,8 @@ fn the_pair_of_names_decides_which_file_changes() {
     }
 }
 
-/// Without the `diff --git` line, a patch changes the file that one of its readings names, and never picks one of two.
+/// Without the `diff --git` line, the names may have several readings. A patch changes a file only if exactly one
+/// reading names an existing file.
 #[test]
 fn names_without_a_head_of_git_have_one_reading() {
     let mut random = Random::new(32);
@@ -111,9 +112,10 @@ fn names_without_a_head_of_git_have_one_reading() {
     assert!(changed > 4000 && refused > 1000);
 }
 
-/// A head whose lines contradict each other is refused. If some lines are missing, no other file changes.
+/// A head whose lines contradict each other is refused. If lines are missing, the patch may apply to its own file, but
+/// never to another one.
 #[test]
-fn a_head_with_a_foreign_line_is_refused() {
+fn a_head_with_contradictory_lines_is_refused() {
     const HEADS: [&[&str]; 5] = [
         &["diff --git a/x b/x", "--- a/x", "+++ b/x", "@@ -1,2 +1,2 @@", "-one", "+1", " two"],
         &[
@@ -165,7 +167,7 @@ fn a_head_with_a_foreign_line_is_refused() {
     }
 }
 
-/// Lines after the hunks of a file belong to it, form a head, name no file, or are refused.
+/// Lines after the hunks of a file are part of the last hunk, begin a new head, name no file, or are refused.
 #[test]
 fn lines_after_a_hunk_are_not_skipped() {
     const ENDS: [&str; 14] = [

@@ -1,5 +1,5 @@
-//! Laws: the patch that `similar` computes from two texts applies, and a perturbed patch has the same result or is
-//! refused.
+//! Tests that the patch that `similar` computes from two texts applies, and that a perturbed patch has the same result
+//! or is refused.
 
 use similar::TextDiff;
 use toolfence_kit::Random;
@@ -69,7 +69,7 @@ fn a_diff_of_similar_applies() {
     assert!(runs > 4500);
 }
 
-/// Returns the parts of a patch that printing and parsing preserves.
+/// Returns the parts of a patch that printing and parsing must preserve.
 fn essence<'p>(patch: &'p Patch<'_>) -> Vec<impl PartialEq + std::fmt::Debug + use<'p>> {
     let hunks = |file: &'p toolfence_patch::FilePatch<'_>| {
         file.hunks.iter().map(|hunk| (hunk.stated, hunk.headings.last().copied(), &hunk.lines)).collect::<Vec<_>>()
@@ -178,7 +178,7 @@ fn a_perturbed_patch_does_the_same_or_is_refused() {
         let patch = perturbed(&mut random, &clean);
         match applied(&patch, &old) {
             Ok(got) if got == new => same += 1,
-            // With a wrong number a hunk may apply at a place that has its lines, although another one was meant.
+            // Several places have the lines of a hunk, so with a wrong line number it may apply at another place.
             Ok(got) => assert!(is_ambiguous(&clean, &old), "{patch}\nold {old:?}\ngot {got:?}"),
             Err(_) => refused += 1,
         }
@@ -219,9 +219,9 @@ fn a_file_that_grew_elsewhere_gets_the_same_change() {
     assert!(done > 4000, "{done}");
 }
 
-/// Indentation much deeper than the patch's multiplies the added blanks, but only up to a bound.
+/// If the file is indented much deeper than the patch, the patch's added lines get more blanks, but only up to a bound.
 #[test]
-fn blanks_that_added_lines_get_are_bounded() {
+fn the_blanks_of_added_lines_are_bounded() {
     let deep = " ".repeat(200);
     let old = format!("{deep}a\n{deep}b\n");
     let patch = |lines: usize| format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n{} b\n", "+c\n".repeat(lines));
@@ -236,7 +236,7 @@ fn code(random: &mut Random, number: &mut usize, depth: usize, lines: usize) -> 
     let mut text = String::new();
     for _ in 0..=random.below(lines) {
         *number += 1;
-        // Each line occurs once in the text.
+        // The number makes each line unique in the text.
         let own = *number;
         let indent = " ".repeat(4 * depth);
         if depth < 4 && random.below(3) == 0 {
@@ -249,7 +249,7 @@ fn code(random: &mut Random, number: &mut usize, depth: usize, lines: usize) -> 
     text
 }
 
-/// Changes the indentation of a hunk: of all its lines, or only of the old ones.
+/// Changes the indentation of all lines of a hunk, or only of its old lines.
 fn moved(patch: &str, kind: usize) -> String {
     let mut out = String::new();
     for line in patch.lines() {
@@ -297,7 +297,7 @@ fn a_patch_with_another_indentation_does_the_same_or_is_refused() {
         let kind = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12][run % 10];
         let clean = diff(&old, &new, 1 + random.below(3));
         let patch = moved(&clean, kind);
-        // If the old lines match exactly, nothing shows that their indentation was a mistake.
+        // If the old lines match elsewhere exactly, the engine cannot detect the wrong indentation.
         let read = patch::parse(&patch).unwrap();
         let done = toolfence_patch::apply(&read.files[0].hunks, old.as_bytes());
         if done.is_ok_and(|done| done.hunks.iter().any(|hunk| hunk.fuzz == 0)) {

@@ -88,7 +88,7 @@ fn done(case: &Case, text: &str) -> Result<String, String> {
     bytes.map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// Reads the pointer of a case: `""` is that of the whole document.
+/// Reads the pointer of a case. `""` is the pointer of the whole document.
 fn pointer(written: &str) -> String {
     if written == "\"\"" { String::new() } else { written.to_owned() }
 }
@@ -130,9 +130,9 @@ fn cases_hold_with_crlf() {
     assert!(tried > 25);
 }
 
-/// Compares with a simple implementation on a vector of lines, which applies the last edit first.
+/// Compares the result with a simple implementation, which applies the edits to a vector of lines, the last one first.
 #[test]
-fn edits_are_as_if_made_from_the_last_line_up() {
+fn edits_use_the_line_numbers_of_the_original_text() {
     let mut random = Random::new(21);
     let (mut made, mut refused) = (0, 0);
     for _ in 0..20_000 {
@@ -174,7 +174,7 @@ fn random_edit(random: &mut Random, lines: usize) -> (u64, u64, String) {
     (start, end, text(random, 3))
 }
 
-/// Returns `true` if two edits share a line or a position, or exceed the end.
+/// Returns `true` if two edits share a line or a position, or if one exceeds the end.
 fn meet(edits: &[(u64, u64, String)], lines: u64) -> bool {
     let pair = |(at, a): (usize, &(u64, u64, String))| {
         edits[at + 1..].iter().any(|b| {
@@ -231,11 +231,12 @@ fn a_passage_is_replaced_where_it_occurs_once() {
     assert!(once > 2_000 && several > 1_000 && none > 500);
 }
 
-/// Work that grows with the product of both lengths would take minutes here, but takes a moment.
+/// The search takes linear time. If it grew with the product of both lengths, this test would take minutes.
 #[test]
 fn hostile_passages_take_linear_time() {
     const SIZE: usize = 1 << 20;
-    // Each shape has the repeated part of the text and its end, then those of the passage.
+    // A shape has four texts: the repeated part of the text, the end of the text, the repeated part of the passage, and
+    // the end of the passage.
     let shapes = [
         ("a", "", "a", ""),
         ("a\n", "b", "a\n", ""),

@@ -1,4 +1,4 @@
-//! Decisions and results of `coder exec`, as `coder audit` prints them.
+//! Tests the decisions and results of `coder exec` in the output of `coder audit`.
 
 use super::Place;
 use serde_json::Value;
@@ -107,7 +107,7 @@ fn decisions_and_results_are_logged_without_secrets() {
     assert_eq!((&run["repairs"], &read["repairs"]), (&serde_json::json!([]), &serde_json::json!(["trailing_comma"])));
     let result = lines.iter().find(|line| line["event"] == "result" && line["tool"] == "bash").expect("it has ended");
     assert_eq!((&result["status"], &result["bytes"].as_u64().map(|bytes| bytes > 40)), (&0.into(), &Some(true)));
-    // A call that never ran has no other line, so this one has its arguments.
+    // A refused call has no other line, so its result has the arguments.
     let refused: Vec<_> = lines.iter().filter(|line| line["success"] == false).collect();
     for (line, code, field, text) in [
         (refused[0], "denied", &refused[0]["args"]["path"], ".env"),
@@ -127,7 +127,7 @@ fn decisions_and_results_are_logged_without_secrets() {
 }
 
 #[test]
-fn a_log_that_is_not_wanted_is_not_kept() {
+fn no_log_is_kept_if_transcripts_are_off() {
     let place = Place::new();
     std::fs::create_dir_all(place.beside.join("config/toolfence")).expect("a folder can be made");
     std::fs::write(

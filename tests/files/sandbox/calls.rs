@@ -62,7 +62,8 @@ fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
         ("TIOCLINUX", libc::SYS_ioctl, [0, TIOCLINUX, text(c"x"), 0, 0], libc::EPERM),
         ("sethostname", libc::SYS_sethostname, [text(c"x"), 1, 0, 0, 0], libc::EPERM),
         ("reboot", libc::SYS_reboot, none, libc::EPERM),
-        // The kernel refuses these by itself, for lack of a capability or of such a process.
+        // The kernel itself refuses these calls, because the command has no capability for them or the process does not
+        // exist.
         ("mknod", libc::SYS_mknodat, [libc::AT_FDCWD as u64, text(c"disk"), 0o060_600, 0x800, 0], libc::EPERM),
         ("setuid", libc::SYS_setuid, [12345, 0, 0, 0, 0], libc::EINVAL),
         ("setgroups", libc::SYS_setgroups, none, libc::EPERM),
@@ -72,8 +73,8 @@ fn refused() -> Vec<(&'static str, c_long, [u64; 5], i32)> {
 
 fn error_of(number: c_long, arguments: [u64; 5]) -> i32 {
     let [a, b, c, d, e] = arguments;
-    // SAFETY: pointers among the arguments are to constant C strings. A call that is not refused makes or changes
-    // nothing that this program uses.
+    // SAFETY: the pointers among the arguments are to constant C strings. If a call is not refused, it creates or
+    // changes nothing that this program uses.
     let done = unsafe { libc::syscall(number, a, b, c, d, e, 0) };
     if done < 0 { io::Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
 }
@@ -171,7 +172,7 @@ fn without_the_network_only_the_own_loopback_is_reachable() {
     assert!(wants.iter().any(|want| output.contains(want)), "{wants:?}: {output}");
 }
 
-/// Tries sockets of the host in the abstract namespace, outside the project and in it.
+/// Tries to connect to sockets of the host: in the abstract namespace, outside the project, and in the project.
 #[test]
 fn sockets_of_the_host_cannot_be_connected() {
     use std::os::linux::net::SocketAddrExt;

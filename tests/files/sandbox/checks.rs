@@ -1,6 +1,6 @@
-//! Real checkers around a change: bash, which every machine that runs the tests has, and python3, node, gofmt, rustfmt
-//! and tsc if they are installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs,
-//! because a command sees both.
+//! Tests real checkers before and after a change: bash, and python3, node, gofmt, rustfmt and tsc if they are
+//! installed. `TOOLFENCE_TSC` names the folder of `tsc`: a `bin` next to the `lib` that it needs, because a command
+//! sees both.
 
 use super::{Place, block_on, has_sandbox, runner};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ fn refused(place: &Place, result: &ToolResult, path: &str, before: Option<&str>)
     error.message.to_string()
 }
 
-/// For each checker a file name, a valid text, an invalid one, and the error that it reports.
+/// For each checker: a file name, a valid text, an invalid text, and the error that the checker reports.
 const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "bash",
@@ -105,7 +105,7 @@ const TEXTS: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_languages_own_checkers_run() {
+fn the_checkers_of_each_language_run() {
     let place = Place::new();
     let Some(hands) = Hands::on(&place) else { return };
     for (program, path, good, bad, says) in TEXTS {
@@ -141,7 +141,7 @@ fn rustfmt_reports_only_syntax_errors() {
     if !hands.has("rustfmt") {
         return;
     }
-    // Configuration of the project has no influence.
+    // The project's configuration of a formatter has no effect on the check.
     place.file("rustfmt.toml", "nonsense = [\n");
     place.file("rust-toolchain.toml", "[toolchain]\nchannel = \"1.0.71\"\n");
     for (text, what) in [
@@ -284,7 +284,7 @@ fn changes_of_other_processes_are_not_rolled_back() {
         while !fs::read_to_string(&path).is_ok_and(|text| text == "new\n") {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        // By then the checker has read the file.
+        // After this time the checker has read the file.
         std::thread::sleep(std::time::Duration::from_secs(1));
         fs::write(&path, "theirs\n").expect("it can be written");
     });
@@ -347,11 +347,11 @@ fn a_type_error_in_a_file_without_a_project_rolls_back() {
     let message = refused(&place, &edit(true), "x/a.ts", Some("const x: number = 1;\n"));
     assert!(message.contains("read by tsc, at line 1, column 7: TS2322: Type 'string' is not assignable"), "{message}");
     assert!(edit(false).success);
-    // The old error does not count, and a new file is checked for its own errors only.
+    // The error in the other file existed before and does not count. A new file is refused only for its own errors.
     assert!(hands.write("x/a.ts", "const x: number = 'invalid';\nconst y = 1;\n").success);
     let message = refused(&place, &hands.write("x/-c.ts", "export const c: string = 1;\n"), "x/-c.ts", None);
     assert!(message.contains("TS2322"), "{message}");
-    // Without a project the available modules and global names are unknown.
+    // Without a `tsconfig.json`, the available modules and global names are unknown, so this file is not checked.
     let made = hands.write("x/d.ts", "import { b } from \"b\";\nexport const d = await b(process.argv, Deno.args);\n");
     assert!(made.success && !made.output.contains("checked"), "{made:?}");
     assert_eq!(fs::read_dir(&place.root).expect("it is there").count(), 1, "tsc leaves nothing in the project");
@@ -406,7 +406,7 @@ fn a_missing_tsc_is_named() {
     }
 }
 
-/// The second run reuses the file that the first one left in the session. The project has no such file.
+/// Later runs of `tsc` reuse the build info that the first one left in the session. The project gets no such file.
 #[test]
 fn tsc_keeps_its_build_info_in_the_session() {
     for has_copies in [false, true] {
@@ -441,7 +441,8 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_reported() {
         message.contains("read by tsc, at line 1, column 14: TS2322: Type 'string' is not assignable"),
         "{message}"
     );
-    // The first half of a rename is valid in its own file, and the error in the other file is reported.
+    // The first half of a rename is valid in its own file, so it is kept, and the new error in the other file is
+    // reported.
     let half = replace("src/a.ts", "function f(", "function g(");
     println!("{}", half.output);
     assert!(half.success, "{half:?}");
@@ -449,7 +450,7 @@ fn a_type_error_rolls_back_and_one_elsewhere_is_reported() {
         half.output.contains("[1 new error in other files, because of this change:]\nsrc/b.ts: line 1, column 10: TS2")
     );
     assert_eq!(half.data.as_ref().expect("it has data")["new_errors"][0]["path"], "src/b.ts");
-    // A remaining old error does not prevent a change, and neither does the second half.
+    // The other file can be changed while that error remains. The second half of the rename removes the error.
     assert!(replace("src/b.ts", "f(2)", "f(3)").success);
     let other = replace("src/b.ts", "{ f }", "{ g as f }");
     assert!(other.success && !other.output.contains("new error"), "{other:?}");

@@ -1,6 +1,6 @@
-//! Commands in a container: the arguments of the engine, the exit status, and that no command runs without the engine.
-//! In most tests the engine is a script that accepts the arguments of a real one and runs the command on this machine.
-//! `.ci/container` provides a real one for the others.
+//! Tests commands in a container: the arguments of the engine, the exit status, and that no command runs without the
+//! engine. In most tests the engine is a script that accepts the arguments of a real one and runs the command on this
+//! machine. `.ci/container` provides a real one for the others.
 
 use super::left::is_gone;
 use super::{HELPER, Place};
@@ -175,7 +175,7 @@ fn remaining_containers(program: &PathBuf) -> String {
 }
 
 #[test]
-fn a_real_engine_holds_a_command() {
+fn a_real_engine_isolates_a_command() {
     let Some((program, settings)) = real() else { return };
     let place = Place::new();
     place.file(".env", "KEY=SECRETVALUE\n");
@@ -205,7 +205,7 @@ fn a_real_engine_holds_a_command() {
 }
 
 #[test]
-fn a_real_engine_ends_what_it_runs() {
+fn a_real_engine_ends_all_processes_of_a_command() {
     let Some((program, settings)) = real() else { return };
     let place = Place::new();
     let command = "echo before; trap '' TERM; sleep 72302 & sleep 72302; sleep 72302";
@@ -220,7 +220,7 @@ fn a_real_engine_ends_what_it_runs() {
     assert!(gone, "{}", remaining_containers(&program));
 }
 
-/// A host that is killed cannot end the container: the keeper does.
+/// A killed host cannot end its container, so the keeper process does.
 #[test]
 fn a_real_container_ends_with_a_host_that_is_killed() {
     use std::io::Write;

@@ -1,4 +1,4 @@
-//! Commands on private copies of the project: the reasons against a copy, and the notes in results.
+//! Tests the reasons why a command gets no private copy of the project, and the notes about them in results.
 
 use super::{HELPER, Place, bash, has_sandbox, runner};
 use serde_json::json;
@@ -73,8 +73,8 @@ fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
     git(&["init", "-q", "-b", "main", "source"]);
     git(&["-C", "source", "add", "a.txt"]);
     git(&["-C", "source", "commit", "-qm", "a"]);
-    // Its files have two names, one in each repository. The command turns the folder into a repository only on the
-    // private copy.
+    // A local clone links the objects, so each of these files has a second name in `source`. The command turns the
+    // folder into a repository only on the private copy.
     git(&["clone", "-q", "--bare", "source", "linked"]);
     std::fs::remove_file(place.at("linked/HEAD")).expect("it is there");
     place.file(
@@ -92,7 +92,7 @@ fn a_clone_that_cannot_link_to_the_files_of_the_project_is_explained() {
 }
 
 #[test]
-fn the_first_result_says_why_commands_do_not_run_on_private_copies() {
+fn the_first_result_explains_why_there_is_no_private_copy() {
     let place = Place::new();
     let switched_off = runner(&place.root, Settings::new()).without_private_copies(text!("It is switched off."));
     let without_sandbox = place.on_copies(Settings::new().mode(Mode::Off));

@@ -6,7 +6,8 @@ use std::process::Command;
 
 const CODER: &str = env!("CARGO_BIN_EXE_coder");
 
-/// Returns its findings when it is started through other programs; `None` if these are not available.
+/// Runs `coder doctor` through other programs, and returns its status and its findings. Returns `None` if these
+/// programs are not available.
 fn doctor(through: &[&str], args: &[&str]) -> Option<(i32, Value)> {
     let root = rustix::process::geteuid().is_root();
     if !through.is_empty() && (!root || !is_there(through[0])) {
@@ -32,7 +33,7 @@ fn doctor(through: &[&str], args: &[&str]) -> Option<(i32, Value)> {
     Some((output.status.code().expect("it ends by itself"), value))
 }
 
-/// A home that does not exist cannot be read.
+/// If the home does not exist, the attempts to read it count as blocked.
 #[test]
 fn a_home_that_is_missing_is_no_breach() {
     let output = Command::new(CODER)
@@ -119,7 +120,7 @@ fn checkers_are_listed() {
     }
     let languages = found["checks"]["in_process"].as_array().expect("a list");
     assert!(languages.iter().any(|one| one["language"] == "TOML" && one["files"] == json!(["*.toml"])), "{found:#}");
-    // Without a sandbox a project's checker does not run, and a checker that only reads a text does.
+    // Without a sandbox, a checker of the whole project does not run, but a checker of one text does.
     let Some((_, off)) = doctor(&[], &["--sandbox", "off"]) else { return };
     for one in off["checks"]["programs"].as_array().expect("a list") {
         let may_run = one["reads"] == "text" && one["found"].is_string();
@@ -140,7 +141,7 @@ fn bubblewrap_passes_the_tests_too() {
         return;
     }
     let root = rustix::process::geteuid().is_root();
-    // Root is limited only by the namespace's own limit, which needs a privilege that has been dropped by then.
+    // For root only the limit of the namespace counts, and setting it needs a privilege that was already dropped.
     let open = |finding: &&trial::Finding| !(root && finding.attempt.to_string().starts_with("start as many"));
     let broken: Vec<_> = found.findings.iter().filter(open).filter(|finding| finding.result != Held::Yes).collect();
     assert!(found.report.holds && found.findings.len() > 30 && broken.is_empty(), "{broken:#?}");

@@ -1,4 +1,4 @@
-//! The environment of a command is the one in the table, in every backend that this machine has.
+//! Tests that the environment of a command is the one in the table, in every backend that this machine has.
 
 use super::{Place, container};
 use serde_json::json;
@@ -90,7 +90,7 @@ const CURIOUS: &str = "for at in $(seq 1 $(($$ - 1))); do cat /proc/$at/environ 
      ls /proc/$at/root/ /proc/$at/cwd/; done 2>/dev/null | grep -q . && echo something || echo nothing";
 
 #[test]
-fn a_command_reads_of_proc_what_is_its_own() {
+fn a_command_reads_only_its_own_processes_in_proc() {
     let place = Place::new();
     for kind in [Kind::Namespaces, Kind::Bubblewrap] {
         let settings = Settings::new().at_most(kind);

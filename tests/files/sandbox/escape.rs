@@ -1,4 +1,4 @@
-//! Attempts to escape with ordinary commands.
+//! Tests attempts to escape from the sandbox with ordinary commands.
 
 use super::Place;
 use rustix::fd::AsFd;
@@ -65,7 +65,7 @@ fn a_masked_file_cannot_be_read_by_any_name() {
 }
 
 #[test]
-fn the_rest_of_the_machine_is_not_there() {
+fn the_rest_of_the_machine_is_not_visible() {
     let place = Place::new();
     let secret = place.beside.join("private.txt");
     let attempts = [
@@ -154,7 +154,8 @@ fn pass_file(listener: UnixListener, file: &fs::File) {
     });
 }
 
-/// A process outside offers an open file at three addresses, and no command can connect to it.
+/// A process outside the sandbox offers an open file at three socket addresses, and no command can connect to any of
+/// them.
 #[test]
 fn no_open_file_is_passed_in() {
     let place = Place::new();
@@ -185,7 +186,7 @@ fn no_open_file_is_passed_in() {
 }
 
 #[test]
-fn read_only_leaves_the_project_as_it_is() {
+fn a_read_only_command_does_not_change_the_project() {
     let place = Place::new();
     place.file("f", "as it was\n");
     let settings = toolfence_sandbox::isolation::Settings::new().mode(toolfence_sandbox::isolation::Mode::ReadOnly);

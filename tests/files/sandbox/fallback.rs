@@ -1,5 +1,5 @@
-//! Commands without private copies: the project is read-only for them, except for build folders, unless the call asks
-//! to write.
+//! Tests commands without private copies. The project is read-only for them except for build folders, unless the call
+//! asks to write.
 
 use super::{Place, bash, has_sandbox, runner};
 use serde_json::json;
@@ -15,7 +15,7 @@ use toolfence_tools::CommandRunner;
 
 impl Place {
     /// Creates a Cargo project in which git ignores `target`.
-    fn of_cargo() -> Place {
+    fn cargo_project() -> Place {
         let place = Place::new();
         place.git(&["init", "-q"]);
         place.file("Cargo.toml", "[package]\n");
@@ -48,7 +48,7 @@ fn writes(runner: &Arc<CommandRunner>, command: &str) -> bool {
 
 #[test]
 fn a_command_without_write_changes_nothing_but_build_folders() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     let Some(runner) = place.read_only() else { return };
     place.file("git.sh", "mkdir .git/x\n");
     let failed = bash(&runner, json!({"command": "echo two > src/lib.rs"}));
@@ -65,7 +65,7 @@ fn a_command_without_write_changes_nothing_but_build_folders() {
 
 #[test]
 fn a_command_with_write_changes_the_project() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     let Some(runner) = place.read_only() else { return };
     let wrote = bash(&runner, json!({"command": "echo two > src/lib.rs; rm -rf target; mkdir target", "write": true}));
     assert!(wrote.success, "{wrote:?}");
@@ -74,7 +74,7 @@ fn a_command_with_write_changes_the_project() {
 
 #[test]
 fn only_a_failed_command_is_explained_by_the_read_only_project() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     let Some(runner) = place.read_only() else { return };
     for command in ["echo Read-only file system; touch target/x", "false"] {
         let output = bash(&runner, json!({"command": command})).output;
@@ -82,16 +82,17 @@ fn only_a_failed_command_is_explained_by_the_read_only_project() {
     }
 }
 
-/// `cp -al`, `rsync --link-dest` and some bundlers create such links, and a write to one name changes the other.
+/// `cp -al`, `rsync --link-dest` and some bundlers create hard links, and a write through one name changes the other
+/// file too.
 #[test]
 fn a_build_folder_with_a_hard_link_to_another_place_is_read_only() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     fs::create_dir_all(place.root.join("target/debug")).unwrap();
     fs::hard_link(place.root.join("src/lib.rs"), place.root.join("target/debug/l")).unwrap();
     let Some(runner) = place.read_only() else { return };
     assert!(!writes(&runner, "echo pwn > target/debug/l"));
     assert_eq!(fs::read_to_string(place.root.join("src/lib.rs")).unwrap(), "one\n");
-    // Two names in the folder are usual: cargo links the files that it builds.
+    // Two names within the folder are allowed, because cargo links the files that it builds.
     fs::remove_file(place.root.join("target/debug/l")).unwrap();
     place.file("target/app", "app\n");
     fs::hard_link(place.root.join("target/app"), place.root.join("target/debug/app")).unwrap();
@@ -102,7 +103,7 @@ fn a_build_folder_with_a_hard_link_to_another_place_is_read_only() {
 
 #[test]
 fn a_link_named_like_a_build_folder_is_not_followed() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     place.file("victim/f", "one\n");
     symlink("victim", place.root.join("target")).unwrap();
     for kind in [Kind::Namespaces, Kind::Bubblewrap] {
@@ -119,7 +120,7 @@ fn a_link_named_like_a_build_folder_is_not_followed() {
 
 #[test]
 fn a_build_folder_with_a_tracked_file_is_read_only() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     place.file("target/kept", "one\n");
     place.git(&["add", "-f", "target/kept"]);
     let Some(runner) = place.read_only() else { return };
@@ -132,7 +133,7 @@ fn a_build_folder_with_a_tracked_file_is_read_only() {
 
 #[test]
 fn a_folder_counts_only_if_git_ignores_it_and_a_manifest_implies_it() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     for folder in ["build", "node_modules", "sub/target", "sub/photos"] {
         fs::create_dir_all(place.root.join(folder)).unwrap();
     }
@@ -154,7 +155,7 @@ fn a_folder_counts_only_if_git_ignores_it_and_a_manifest_implies_it() {
 /// If the folder were removed after each run, it would be missing in another run that has it mounted.
 #[test]
 fn runs_at_the_same_time_share_a_build_folder_that_did_not_exist() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     let Some(runner) = place.read_only() else { return };
     let other = place.read_only().expect("it is the same machine");
     std::thread::scope(|scope| {
@@ -174,7 +175,7 @@ fn runs_at_the_same_time_share_a_build_folder_that_did_not_exist() {
 
 #[test]
 fn a_repository_in_a_build_folder_that_would_run_a_program_is_removed() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     let Some(runner) = place.read_only() else { return };
     place.file("init.sh", "git init -q target/sub && cd target/sub && git config core.fsmonitor ./x && echo made\n");
     let output = bash(&runner, json!({"command": "sh init.sh"})).output;
@@ -185,7 +186,7 @@ fn a_repository_in_a_build_folder_that_would_run_a_program_is_removed() {
 
 #[test]
 fn only_tools_of_a_read_only_project_have_the_argument_write() {
-    let place = Place::of_cargo();
+    let place = Place::cargo_project();
     let Some(read_only) = place.read_only() else { return };
     let has = |runner: Arc<CommandRunner>| {
         let catalog: Catalog = tools::standard(runner).catalog();

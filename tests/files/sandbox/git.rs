@@ -1,4 +1,5 @@
-//! Files that a command could plant for git on the host to run. The traps that use a real git are in `traps`.
+//! Tests files that a command could plant so that git on the host runs them. The traps that use a real git are in
+//! `traps`.
 
 use super::{Place, runner};
 use serde_json::json;
@@ -64,7 +65,7 @@ fn a_new_repository_that_would_run_something_is_set_aside() {
                     .git.set-aside-1.]";
         assert!(result.output.contains(said), "{evil}: {}", result.output);
         assert!(fs::symlink_metadata(place.at("sub/.git")).is_err(), "{evil}");
-        // Under its new name it is not a repository either.
+        // The folder is not a repository under its new name either.
         assert!(!place.at("sub/.git.set-aside-1/HEAD").exists(), "{evil}");
         fs::remove_dir_all(place.at("sub")).expect("it is there");
     }
@@ -82,7 +83,7 @@ fn folders_that_git_treats_as_a_repository_are_protected() {
         result.output
     );
     assert!(!place.at("docs/HEAD").exists() && place.at("docs/HEAD.set-aside-1").exists());
-    // A repository that existed before the command is read-only like any other.
+    // Once it is a repository before the command starts, it is read-only like any other.
     fs::rename(place.at("docs/HEAD.set-aside-1"), place.at("docs/HEAD")).expect("it is there");
     fs::remove_file(place.at("docs/index.md")).expect("it is there");
     refused(&place, "echo x > docs/config", "Read-only file system");

@@ -1,4 +1,4 @@
-//! Files that the sandbox helper hides and calls that it refuses, independent of earlier actions of the host.
+//! Tests the files that the sandbox helper hides and the calls that it refuses by itself, whatever the host did before.
 
 use super::{Place, block_on, has_sandbox};
 use rustix::fd::AsFd;
@@ -64,7 +64,7 @@ impl Host {
     }
 }
 
-/// Another command could pass a read-only command, which is not monitored, an open file over a named unix socket.
+/// Over a named Unix socket, another command could pass an open file to a read-only command, which is not monitored.
 #[test]
 fn a_command_that_only_looks_has_no_unix_socket_with_a_name() {
     let place = Place::new();
@@ -113,7 +113,8 @@ fn a_credential_that_was_replaced_is_hidden_too() {
     assert!(host.output_of(look, false).contains("No such file"), "what is not there is no trouble");
 }
 
-/// In /etc the repository of the project is a file that only its owner may read, and it is guarded nevertheless.
+/// The project is in /etc, where the sandbox hides entries that only root may read, such as this repository. It must
+/// still be protected from changes.
 #[test]
 fn a_repository_in_etc_is_guarded_and_hidden() {
     let Ok(folder) = tempfile::tempdir_in("/etc") else {

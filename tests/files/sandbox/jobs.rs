@@ -154,7 +154,7 @@ fn only_one_of_two_polls_reports_the_end() {
                 && error.message.to_string().contains("reported already. No job is running.")
         })
     });
-    // On a slow machine the write is answered before the end.
+    // On a slow machine the write may be answered before the job ends.
     assert!(reports == 1 && late.count() >= 1, "{results:?}");
 }
 
@@ -199,7 +199,8 @@ fn floods_are_bounded_and_unread_input_does_not_block() {
 fn a_job_that_uses_too_much_memory_is_ended() {
     let place = Place::new();
     let Some(session) = Session::with(&place, Settings::new().memory(100 << 20)) else { return };
-    // The last command is a builtin: before an external one bash would release the string.
+    // The last command is the builtin `:`, because bash would replace itself with an external command and release the
+    // string.
     let command = "echo begun; read -r line; printf -v x '%*s' 400000000 ''; sleep 72110; :";
     let id = id_of(&session.call("bash", json!({"command": command, "background": true})));
     let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"}));
@@ -225,7 +226,7 @@ fn jobs_end_with_the_session() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_while_it_could_become_a_job_leaves_nothing() {
+fn a_call_cancelled_before_it_becomes_a_job_leaves_no_process() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let args = [("command".to_owned(), json!(own("sleep 72105"))), ("timeout".to_owned(), json!(60))];
@@ -248,7 +249,8 @@ fn too_many_jobs_are_refused() {
     let begin = || session.call("bash", json!({"command": "sleep 72106", "timeout": 1, "background": true}));
     let refused = (0..17).map(|_| begin()).find_map(|result| result.error);
     let refused = refused.unwrap_or_else(|| panic!("17 jobs were started"));
-    // On a slow machine the first jobs may have ended by then, and a poll must report that.
+    // On a slow machine the first jobs may have timed out, and then their end must be polled before a new one can
+    // start.
     assert!(matches!(refused.code, ErrorCode::TooLarge | ErrorCode::Timeout), "{refused:?}");
 }
 
@@ -356,7 +358,7 @@ fn python_runs_inside_the_sandbox() {
     assert_eq!(missing.code, ErrorCode::NotFound);
 }
 
-/// A job may be a shell even if its command does not show it, and input may arrive in pieces.
+/// A job may be a shell even if its command does not show that, and its input may arrive in pieces.
 #[test]
 fn deny_rules_hold_for_text_that_is_written_to_a_job() {
     let place = Place::new();

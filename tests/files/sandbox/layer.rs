@@ -1,4 +1,5 @@
-//! A command on a private layer, through the real helper: it can write anywhere, and the project does not change.
+//! Tests a command on a private layer with the real helper: the command can write anywhere, and the project does not
+//! change.
 
 use super::{Place, block_on, has_sandbox};
 use rustix::fd::AsFd;

@@ -1,4 +1,4 @@
-//! No process remains when a command ends, however it ends.
+//! Tests that no process remains after a command, however the command ends.
 
 use super::{HELPER, Place, bash, has_sandbox};
 use crate::marks::{self, own};
@@ -20,7 +20,8 @@ pub(super) fn running(marker: &str) -> usize {
     fs::read_dir("/proc").expect("there is /proc").flatten().filter(holds).count()
 }
 
-/// Commands that leave a process running without a sandbox, each with a unique number to find it by.
+/// Commands that would leave a process running without a sandbox. Each has a unique number, by which the test finds the
+/// process.
 const LEAVERS: &[(&str, &str)] = &[
     ("sleep 72001 & echo ended", "sleep 72001"),
     ("nohup sleep 72002 >/dev/null 2>&1 & echo ended", "sleep 72002"),
@@ -35,26 +36,26 @@ const LEAVERS: &[(&str, &str)] = &[
     ("(set -m; while :; do sleep 72016; done >/dev/null 2>&1 &); echo ended", "sleep 72016"),
     ("command -v setsid >/dev/null && setsid sleep 72017 >/dev/null 2>&1 & echo ended", "sleep 72017"),
     ("(set -m; (set -m; (set -m; sleep 72018 >/dev/null 2>&1 &) &) &); echo ended", "sleep 72018"),
-    // Each process starts the next one and ends.
+    // In this chain, each process starts the next one and ends.
     (
         "echo '(set -m; . ./next.sh &) ; sleep 0.01; : sleep 72019' > next.sh; bash next.sh sleep 72019 >/dev/null 2>&1 & echo ended",
         "sleep 72019",
     ),
 ];
 
-/// Locks out other tests that run the same commands, because each would find the processes of the other.
+/// Returns a lock for the tests that run these commands, because one test would find the processes of another.
 fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
     static LEAVING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     LEAVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Returns settings without a process namespace, which would end all processes with its first one.
+/// Returns settings without a process namespace. A namespace would end all its processes with the first one.
 fn without_a_namespace() -> [Settings; 2] {
     [Settings::new().mode(Mode::Off), Settings::new().at_most(Kind::Landlock)]
 }
 
 #[test]
-fn an_end_leaves_no_process_without_a_namespace() {
+fn no_process_remains_after_a_command_without_a_namespace() {
     let _alone = one_at_a_time();
     for settings in without_a_namespace() {
         for (command, marker) in LEAVERS {
@@ -110,13 +111,13 @@ fn a_missing_helper_is_explained() {
 }
 
 #[test]
-fn an_end_leaves_no_process() {
+fn no_process_remains_after_a_command() {
     let _alone = one_at_a_time();
     let place = Place::new();
     for (command, marker) in LEAVERS {
         let started = Instant::now();
         let Some(result) = place.run(command) else { return };
-        // When the call returns, all processes have ended, without any wait.
+        // All processes have ended by the time the call returns, so the test does not wait.
         assert_eq!(running(marker), 0, "{command}");
         assert!(result.output.starts_with("ended\n") && result.success, "{command}: {result:?}");
         assert!(started.elapsed() < Duration::from_secs(10), "{command}: {:?}", started.elapsed());
@@ -144,7 +145,7 @@ fn a_timeout_sends_sigterm_first() {
 }
 
 #[test]
-fn a_storm_of_forks_ends_with_its_time() {
+fn a_fork_bomb_ends_at_the_timeout() {
     let place = Place::new();
     let settings = Settings::new().processes(400);
     let command = "f() { sleep 72012 & for i in 1 2; do f & done; wait; }; f 2>/dev/null";
@@ -168,7 +169,7 @@ fn a_storm_of_forks_ends_with_its_time() {
 }
 
 #[test]
-fn the_bound_of_processes_is_the_commands_own() {
+fn each_command_has_its_own_limit_of_processes() {
     let place = Place::new();
     let Some(result) = place.run_with(Settings::new(), json!({"command": "cat /proc/sys/kernel/pid_max"})) else {
         return;
@@ -179,7 +180,7 @@ fn the_bound_of_processes_is_the_commands_own() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_nothing() {
+fn a_cancelled_call_leaves_no_process() {
     let place = Place::new();
     let runner = Arc::new(place.runner());
     if !has_sandbox(&runner) {
@@ -207,7 +208,7 @@ pub(super) fn is_gone(marker: &str) -> bool {
     })
 }
 
-/// This test program runs itself as the host and kills it.
+/// This test starts a copy of its own program as the host and kills it.
 #[test]
 fn a_host_that_is_killed_leaves_nothing() {
     const HOST: &str = "TOOLFENCE_TEST_HOST";
@@ -248,7 +249,7 @@ fn killed(place: &Place, root: &str, mark: Option<&str>) {
     assert!(began && is_gone("sleep 72014") && running(&project) == 0);
 }
 
-/// The helper ends by itself if its host sends nothing.
+/// The helper ends if its host exits without sending a plan.
 #[test]
 fn a_helper_without_a_host_ends() {
     let mut helper = Command::new(HELPER)

@@ -81,10 +81,10 @@ fn undo_is_not_mentioned_if_no_command_can_write() {
     assert!(!place.at("b").exists());
 }
 
-/// Landlock cannot hold a command to reading only, and without a sandbox there is no limit: then even a read-only
-/// command can write.
+/// Landlock alone cannot make a command read-only, and without a sandbox nothing can. Then even a command that is
+/// called read-only may write.
 #[test]
-fn undo_covers_nothing_that_is_not_held() {
+fn undo_does_not_cover_commands_that_may_write() {
     let place = Place::new();
     place.file("a.txt", "one\n");
     for settings in

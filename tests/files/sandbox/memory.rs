@@ -11,7 +11,7 @@ fn all() -> [Settings; 3] {
     [small.clone(), small.clone().at_most(Kind::Landlock), small.mode(Mode::Off)]
 }
 
-fn is_ended_for_memory(result: &ToolResult) -> bool {
+fn is_killed_for_memory(result: &ToolResult) -> bool {
     let told = |failure: &toolfence_protocol::ToolFailure| {
         failure.code == ErrorCode::ExitStatus
             && failure.message.to_string().contains("used more than 100 MiB of memory")
@@ -24,16 +24,16 @@ fn is_ended_for_memory(result: &ToolResult) -> bool {
 fn excessive_memory_use_is_ended_and_reported() {
     let place = Place::new();
     for settings in all() {
-        // Bash allocates a string; then a child that has left its group does; then many processes allocate a little.
-        // The last command is a builtin, because a subshell would otherwise become its last command and release the
-        // string.
+        // First bash allocates a string, then a child outside its process group does, then many processes allocate a
+        // little each. The last command is the builtin `:`, because a subshell would replace itself with an external
+        // command and release the string.
         for command in [
             "echo begun; printf -v x '%*s' 150000000 ''; sleep 72401; echo ${#x}",
             "echo begun; (set -m; (printf -v x '%*s' 150000000 ''; sleep 72401; :) &) ; sleep 72401",
             "echo begun; for i in 1 2 3 4 5 6; do (printf -v x '%*s' 30000000 ''; sleep 72401; :) & done; wait",
         ] {
             let result = place.run_regardless(settings.clone(), json!({"command": command, "timeout": 30}));
-            assert!(is_ended_for_memory(&result), "{settings:?}, {command}: {result:?}");
+            assert!(is_killed_for_memory(&result), "{settings:?}, {command}: {result:?}");
             assert_eq!((result.output.as_str(), running("sleep 72401")), ("begun\n", 0), "{settings:?}, {command}");
         }
     }
@@ -50,7 +50,7 @@ fn memory_that_forks_share_counts_once() {
 }
 
 #[test]
-fn private_folders_have_a_size() {
+fn private_folders_have_a_size_limit() {
     let place = Place::new();
     let settings = Settings::new().memory(100 << 20);
     for folder in ["/tmp", "/dev/shm", "$HOME"] {
@@ -60,13 +60,13 @@ fn private_folders_have_a_size() {
     }
 }
 
-/// The kernel kills a command before it kills the host.
+/// When memory runs out, the kernel kills a command before the host.
 #[test]
-fn a_command_is_the_first_to_go() {
+fn the_kernel_kills_a_command_before_the_host() {
     let place = Place::new();
     for settings in all() {
         let result = place.run_regardless(settings.clone(), json!({"command": "cat /proc/self/oom_score_adj"}));
-        // Landlock makes little of /proc readable.
+        // With Landlock, the command may not be able to read this file of /proc.
         if !result.output.contains("Permission denied") {
             assert_eq!(result.output, "1000\n", "{settings:?}");
         }

@@ -1,5 +1,4 @@
-//! The sandbox as a command sees it: what the command can reach, what remains after it, and that ordinary work
-//! succeeds.
+//! Tests the sandbox from the inside: what a command can reach, what remains after it, and that ordinary work succeeds.
 
 mod audit;
 mod calls;
@@ -78,8 +77,8 @@ impl Place {
         self.attempt(&Arc::new(runner(&self.root, settings)), args)
     }
 
-    /// Runs a command. The policy would deny most of these attempts, so the command is written to a file, whose content
-    /// the policy does not read.
+    /// Writes a command to a file and runs that. The policy would deny most of these attempts, but it does not read the
+    /// content of the file.
     fn attempt(&self, runner: &Arc<CommandRunner>, mut args: Value) -> ToolResult {
         let command = args["command"].as_str().expect("there is a command").to_owned();
         self.file("attempt.sh", own(&command));

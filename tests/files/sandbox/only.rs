@@ -1,4 +1,4 @@
-//! A project that limits tools to a list of files: `paths.only`.
+//! Tests a project that limits its tools to a list of files with `paths.only`.
 
 use super::{HELPER, Place, bash, has_sandbox};
 use crate::marks::own;
@@ -114,7 +114,7 @@ fn commands_see_only_the_files_of_the_list() {
     }
     let history = says("git log 2>&1; git show HEAD:Makefile 2>&1; ls -a .git 2>&1");
     assert!(!history.contains("needle") && !history.contains("objects"), "{history}");
-    // A file that moves under a glob of the list would be open to the next call.
+    // A move must not make a file match a glob of the list, because the next call could then open it.
     let moved =
         says("mv docs src/docs 2>&1; mv Makefile src/m 2>&1; ln Makefile src/l 2>&1; cat src/docs/a.txt src/m src/l");
     assert!(!moved.contains("needle"), "{moved}");

@@ -1,4 +1,4 @@
-//! Commands on private copies of the project, in real turns of an agent: the questions, the kept changes and the
+//! Tests commands on private copies of the project in real turns of an agent: the questions, the kept changes and the
 //! results for the model.
 
 mod conflicts;
@@ -93,7 +93,7 @@ impl Turn<'_> {
         &self.results[0].output
     }
 
-    /// Returns the paths under this name in the data of the result.
+    /// Returns the list of paths that the result's data has under this key.
     fn paths(&self, name: &str) -> Vec<&str> {
         let data = self.results[0].data.as_ref().map(|data| &data["changes"][name]);
         data.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
@@ -231,7 +231,7 @@ fn links_and_modes_are_shown_before_the_diffs() {
 }
 
 #[test]
-fn what_is_not_kept_is_named_with_the_reason_and_later_writing_calls_are_cancelled() {
+fn discarded_changes_are_reported_and_later_writing_calls_are_cancelled() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
     copied.place.file("a.txt", "one\n");
     let before = copied.picture();
@@ -267,7 +267,7 @@ fn always_keeps_the_changes_of_the_exact_command_only() {
         copied.turn(&[("bash", other)], &[Say::No("no")]);
     }
     assert_eq!(copied.place.content("a.txt"), "x\nx\n");
-    // The mode that asks about everything does not ask about it at once.
+    // In the mode that asks about everything, the first question precedes the run and so shows no changes.
     let Some(mut copied) = Copied::new(AskMode::Always) else { return };
     let turn = copied.bash("echo x >> a.txt", &[Say::Yes, Say::Always]);
     assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
@@ -275,7 +275,7 @@ fn always_keeps_the_changes_of_the_exact_command_only() {
 }
 
 #[test]
-fn all_changes_in_this_project_makes_the_mode_sandboxed() {
+fn the_answer_all_changes_in_this_project_sets_the_mode_to_sandboxed() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
     copied.bash("echo x > a.txt", &[Say::Project]);
     assert_eq!(copied.policy.settings().ask, AskMode::Sandboxed);
@@ -310,14 +310,14 @@ fn output_is_asked_about_once_a_session() {
         for path in ["target/o", "dist/q"] {
             assert_eq!(copied.place.at(path).exists(), is_kept, "{path}");
         }
-        // A change is still asked about, and its outcome says nothing about output.
+        // The user is still asked about a change. The answer does not affect the output.
         let turn = copied.bash("echo x > a.txt; mkdir -p target; echo r > target/r", &[Say::No("no")]);
         assert_eq!(turn.question().rule, "changes");
         assert_eq!(copied.place.at("target/r").exists(), is_kept);
     }
 }
 
-/// Output in a new folder is kept with the folder, or not at all.
+/// Output in a new folder is kept only if the folder is kept.
 #[test]
 fn output_in_a_folder_that_is_not_kept_is_reported_as_not_in_the_project() {
     let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
@@ -413,7 +413,7 @@ fn the_changes_of_a_command_that_ran_out_of_time_are_not_kept_without_a_user() {
     let turn = copied.turn(&[("bash", late.clone())], &[Say::No("later")]);
     assert!(turn.output().starts_with("[Not kept: a.txt: later]\n"), "{}", turn.output());
     assert!(!copied.place.at("a.txt").exists());
-    // As in `coder -p`, no host can ask.
+    // As in `coder -p`, there is no user to ask.
     let toolbox = tools::standard(copied.runner.clone());
     let unasked = toolfence_kit::Tools::new(copied.runner.clone(), toolbox);
     let result = unasked.run("bash", late);
@@ -495,14 +495,15 @@ fn the_network_is_asked_about_before_a_command_runs() {
     let question = turn.question();
     assert!(question.changes.is_none() && question.reason.contains("use the network"), "{question:?}");
     assert!(!turn.results[0].success && !copied.place.at("made").exists());
-    // Changes of a command with network access are asked about afterwards.
+    // The approval of the network does not cover the changes. They need an answer after the run.
     let call = json!({"command": "echo x > made", "network": true});
     let turn = copied.turn(&[("bash", call)], &[Say::Yes, Say::No("no")]);
     assert!(turn.asked[0].changes.is_none() && turn.asked[1].changes.is_some(), "{:?}", turn.asked);
     assert!(!copied.place.at("made").exists());
 }
 
-/// Undo reads the project, so half-finished exchanges of a killed process are completed when a session begins.
+/// When a session begins, it completes the exchanges that a killed process left half-finished, because undo reads the
+/// project.
 #[test]
 fn exchanges_of_a_killed_process_are_finished_before_the_first_command() {
     let place = super::Place::new();
@@ -515,7 +516,8 @@ fn exchanges_of_a_killed_process_are_finished_before_the_first_command() {
     assert_eq!(fs::read_dir(&stashes).expect("it is there").count(), 0);
 }
 
-/// A file that the command moved into output is not lost, and a new folder is not a change by another process.
+/// A file that the command moved into an output folder is not lost, and the new folder does not count as a change by
+/// another process.
 #[test]
 fn files_are_moved_into_new_folders() {
     let Some(mut copied) = Copied::new(AskMode::Never) else { return };

@@ -1,5 +1,5 @@
-//! Commands that check the whole project after the changes of a reply, with a real agent, real tools and a real `cargo
-//! check`.
+//! Tests commands that check the whole project after the changes of a reply, with a real agent, real tools and a real
+//! `cargo check`.
 
 use super::{Place, block_on, has_sandbox};
 use serde_json::json;
@@ -77,7 +77,7 @@ fn write(path: &str, content: &str) -> String {
 }
 
 #[test]
-fn new_errors_in_the_project_follow_the_results() {
+fn new_errors_in_the_project_are_reported_after_the_results() {
     let place = Place::new();
     place.file("a.txt", "one\nWRONG an old one\n");
     let runner = Arc::new(place.on_copies(Settings::new()));
@@ -147,7 +147,7 @@ fn new_errors_of_a_command_roll_the_changes_of_a_reply_back() {
     assert_eq!([text("a.txt"), text("new/b.txt"), text("c.txt")], ["one\n", "stays", "stays too"]);
 }
 
-/// Two turns run in one project, as in a server. A check of one turn rolls back only that turn's changes.
+/// Two turns run in one project, as in a server. A failed check rolls back only the changes of its own turn.
 #[test]
 fn a_roll_back_leaves_alone_what_another_turn_changed() {
     let place = Place::new();

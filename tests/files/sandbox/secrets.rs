@@ -1,5 +1,5 @@
-//! Secrets under every name: the tools, the policy and the masks agree about each file, and committed files and files
-//! outside the project are asked about or hidden.
+//! Tests secrets under every name: the tools, the policy and the masks agree about each file. Committed files and files
+//! outside the project are hidden or need an approval.
 
 use super::{Place, bash, has_sandbox};
 use serde_json::json;
@@ -47,7 +47,7 @@ fn answers(runner: &Arc<CommandRunner>, path: &str) -> Vec<(&'static str, bool)>
 }
 
 #[test]
-fn all_layers_agree_about_a_name() {
+fn tools_policy_and_masks_agree_about_every_name() {
     let place = Place::new();
     let mut files: Vec<(String, bool, &str)> = Vec::new();
     let names = NAMES.lines().filter(|line| !line.starts_with('#') && !line.contains(".."));
@@ -106,7 +106,7 @@ fn a_certificate_that_becomes_a_key_is_hidden() {
     assert!(runner.workspace().files().read(&ReadFile::new("a/server.pem"), &Stop::default()).is_err());
 }
 
-/// A move does not evade a rule, or an exception, that depends on the name of a folder.
+/// Moving a file does not evade a rule that depends on the name of its folder.
 #[test]
 fn hidden_files_stay_hidden_after_a_move() {
     let place = Place::new();
@@ -133,9 +133,10 @@ fn hidden_files_stay_hidden_after_a_move() {
     }
 }
 
-/// The folder of the rule itself is kept, at any depth, and a build may still remove files that git ignores.
+/// Commands cannot remove the folder of a rule, at any depth. A build may still remove hidden files in folders that git
+/// ignores.
 #[test]
-fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
+fn folders_of_a_rule_cannot_be_removed_except_in_build_folders() {
     let place = Place::new();
     let deep: Vec<String> =
         [0, 29, 30, 31, 32, 33, 64].map(|depth| format!("deep{depth}/{}", "d/".repeat(depth))).into();
@@ -158,7 +159,7 @@ fn folders_of_a_rule_are_kept_at_any_depth_but_not_in_those_of_a_build() {
         assert_eq!(how(&format!("{above}.config/gh")), Some(MaskKind::Keep), "{above}");
         assert_eq!(how(&format!("{above}.config/gh/hosts.yml")), Some(MaskKind::Hide), "{above}");
     }
-    // The folder of the rule is ignored as a whole, and so is not part of a build.
+    // Git ignores exactly this folder, which is the folder of the rule itself, so it does not count as part of a build.
     assert_eq!(how("credentials"), Some(MaskKind::Keep));
     assert_eq!(how("credentials/prod.json"), Some(MaskKind::Hide));
     assert_eq!(how("dist/credentials"), None);

@@ -59,9 +59,9 @@ fn files_in_home_and_tmp_last_as_long_as_the_session() {
     assert!(!Path::new("/tmp/72301").exists(), "nothing of it is on the host");
 }
 
-/// The project is below `/tmp`, which the session shares.
+/// The project is below `/tmp`, which the commands of the session share, but none of them can move it.
 #[test]
-fn the_project_stays_where_it_is_in_a_shared_folder() {
+fn the_project_cannot_be_moved_in_a_shared_folder() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     place.file("a.txt", "of the project\n");
@@ -76,10 +76,10 @@ fn the_project_stays_where_it_is_in_a_shared_folder() {
     assert!(!place.root.parent().expect("it is in a folder").join("72304").exists());
 }
 
-/// Plants files in the shared folders. None of them changes what the next command sees of the machine, and the setup of
+/// Plants files in the shared folders. They do not change what the next command sees of the machine, and the setup of
 /// the next sandbox does not open, follow or list them.
 #[test]
-fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
+fn files_planted_in_shared_folders_do_not_affect_the_next_sandbox() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     place.file("a.txt", "of the project\n");
@@ -87,7 +87,7 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
     let look = "ls -d /proc/1 /usr/bin /dev/null; cat a.txt .env; cut -d' ' -f5 /proc/self/mountinfo | sort";
     let before = session.run(look);
     let planted = [
-        // Replace everything that can be moved or removed in the home and in /tmp by links.
+        // This command replaces everything that can be moved or removed in the home and in /tmp with links.
         "cd /; for top in ~ /tmp ~/.cache ~/.local ~/.config; do
             for path in $top/* $top/.[a-z]*; do
                 mv -T $path $path.moved || rmdir $path || rm -f $path
@@ -96,11 +96,11 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
         done 2>/dev/null; for name in .cargo .rustup .cache .local .config go .npm .m2 .gradle; do
             ln -sT $OLDPWD ~/$name; ln -sT /etc /tmp/$name
         done 2>/dev/null; rmdir ~ /tmp 2>/dev/null; ls -ld ~ /tmp >/dev/null && echo planted",
-        // FIFOs, sockets and devices at every path that a toolchain uses.
+        // This one creates FIFOs, sockets and devices at every path that a toolchain uses.
         "cd ~; for name in .cargo .config .cache .local .rustup .gitconfig .bashrc .profile /tmp/x; do
             rm -f $name; mkfifo $name
         done 2>/dev/null; echo planted",
-        // Folders without any permission, very deep ones, and very many of them.
+        // This one creates folders without any permission, very deep folders, and very many folders.
         "cd ~; for i in $(seq 100); do mkdir -p d/d/d/d && cd d/d/d/d || break; done 2>/dev/null
         cd /tmp; mkdir -p many && cd many && for i in $(seq 10); do mkdir $i; touch $i/{1..300}; done
         chmod 0 ~ /tmp; echo planted",
@@ -117,7 +117,7 @@ fn what_a_command_plants_in_shared_folders_leads_the_next_sandbox_nowhere() {
     assert!(!session.run("chmod 700 ~; ls ~").contains("denied"), "it is theirs");
 }
 
-/// The home is that of a copy of this program, with toolchains, their credentials and a cache, below a shared `/tmp`.
+/// Runs a copy of this program whose home is below a shared `/tmp` and has toolchains, their credentials and a cache.
 #[test]
 fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
     const HOME: &str = "TOOLFENCE_TEST_SESSION_HOME";
@@ -165,7 +165,7 @@ fn toolchains_in_a_shared_home_stay_where_they_are_and_keep_what_is_written() {
         assert!(name == "." || said.matches("Device or resource busy").count() == 2, "{name}: {said}");
         assert_eq!(session.run(look), before, "{name}");
     }
-    // Files of the toolchains are hidden at their paths and cannot be moved elsewhere.
+    // Blocked files of the toolchains are hidden at their paths, so a move to another path must fail.
     for command in ["mv .cargo/deep .cargo/moved", "mv .cargo/deep/er .cargo/er", "rm -rf .cargo/deep"] {
         let said = session.run(&format!("cd ~; {command}; find . -name .env -exec cat {{}} +; true"));
         let is_refused = ["Device or resource busy", "Permission denied"].iter().any(|why| said.contains(why));
@@ -267,7 +267,7 @@ fn a_command_next_to_a_job_has_no_unix_sockets() {
 
 /// An MCP server may have network access and paths that commands do not have.
 #[test]
-fn a_service_has_no_part_in_the_session() {
+fn a_service_does_not_share_the_session() {
     let place = Place::new();
     let Some(session) = Session::new(&place) else { return };
     let look = "cat /tmp/72309 ~/72309 2>&1; readlink /proc/self/ns/net";
@@ -328,7 +328,7 @@ fn nothing_of_a_session_is_left_when_it_is_dropped() {
     }));
 }
 
-/// This test program runs itself as the host and kills it.
+/// This test starts a copy of its own program as the host and kills it.
 #[test]
 fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     const HOST: &str = "TOOLFENCE_TEST_SESSION_HOST";
@@ -367,9 +367,9 @@ fn nothing_of_a_session_is_left_when_its_host_is_killed() {
     assert!(within_seconds(&|| holders(&network).is_empty() && running("sleep 72307") == 0));
 }
 
-/// A helper that gets no plan reports that and ends.
+/// A helper that gets no plan exits with status 125.
 #[test]
-fn a_helper_that_begins_no_session_ends() {
+fn a_helper_without_a_plan_ends() {
     let mut helper = Command::new(HELPER)
         .arg("--toolfence-begin-session")
         .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Traps for the host's git: a command plants each of them and ends in one of several ways. Then git runs on the host
+//! Tests traps for the host's git. A command plants a trap and ends in one of several ways. Then git runs on the host,
 //! as prompts, editors and people run it. No planted program may run.
 
 use super::left::running;
@@ -309,7 +309,7 @@ impl Host {
         text.replace("PWN", &format!("touch {pwned}")).replace("PLACE", &pwned)
     }
 
-    /// Runs a script as the user, outside the sandbox.
+    /// Runs a script on the host as the user, outside the sandbox.
     fn runs(&self, script: &str) {
         let mut child = Command::new("timeout")
             .args(["60", "bash", "-c", &self.script(script)])
@@ -327,14 +327,14 @@ impl Host {
         let _ = child.wait();
     }
 
-    /// Plants the trap with a command that has this access, ends the command in this way, and runs git. Returns `true`
-    /// if a program ran.
+    /// Plants the trap with a command that has this access and ends in this way, and then runs git. Returns `true` if a
+    /// planted program ran.
     fn falls(&self, trap: &Trap, end: End, access: Access) -> bool {
         self.runs(trap.before);
         // The script is in a file, because the policy judges the command line and not what a script does.
         let script = format!("{CONFIG}\n( {} )\nsleep ${{1:-0}}\n", trap.plant);
         self.place.file("attempt.sh", self.script(&script));
-        // The process is found by a number of seconds that no other command uses.
+        // Each command sleeps for a unique number of seconds, by which its process is found.
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let fraction = format!("0{}{:04}", marks::run(), NUMBER.fetch_add(1, Relaxed));
         let seconds = match end {
@@ -432,13 +432,12 @@ fn is_here() -> bool {
     git && has_sandbox(&Place::new().runner())
 }
 
-/// Every trap works without a sandbox. Otherwise the table would prove nothing.
+/// Without a sandbox every trap works. If one did not, the other tests would prove nothing about it.
 #[test]
 fn every_trap_works_without_a_sandbox() {
     if !is_here() {
         return;
     }
-    // Root can list every folder, and a link at the end of `commondir` needs another end.
     let first = Host::new();
     let fell: Vec<&str> = in_parallel(TRAPS, |trap| {
         let host = first.copy();
@@ -452,7 +451,7 @@ fn every_trap_works_without_a_sandbox() {
     assert!(fell.is_empty(), "these traps do not work: {fell:?}");
 }
 
-/// The mode `never` keeps everything that can be kept.
+/// The mode `never` keeps every change that can be kept, without a question.
 #[test]
 fn no_planted_program_runs_when_changes_of_a_command_are_kept() {
     try_all(Access::Copy, ALL_ENDS);
@@ -463,13 +462,13 @@ fn no_planted_program_runs_after_a_command_in_a_read_only_project() {
     try_all(Access::ReadOnly, ALL_ENDS);
 }
 
-/// The planted files are set aside when the command ends, which requires a live host.
+/// The host sets the planted files aside when the command ends, so the ends that kill the host are left out.
 #[test]
 fn no_planted_program_runs_after_a_command_that_may_write_the_project() {
     try_all(Access::Write, &[End::ByItself, End::TimedOut, End::Cancelled]);
 }
 
-/// A run of all tests tries the first end; with `TOOLFENCE_TRAPS` set, all of them.
+/// Tries all traps with the first of `ends`, or with all of them if `TOOLFENCE_TRAPS` is set.
 fn try_all(access: Access, ends: &[End]) {
     if !is_here() {
         return;
@@ -483,7 +482,7 @@ fn try_all(access: Access, ends: &[End]) {
     }
 }
 
-/// Tries several traps at a time, because a trap mostly waits.
+/// Tries several traps at the same time, because each spends most of its time waiting.
 fn in_parallel(
     traps: &'static [Trap],
     work: impl Fn(&'static Trap) -> Option<&'static str> + Sync,
@@ -495,7 +494,7 @@ fn in_parallel(
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(trap) = traps.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    // In one statement the lock would be held while the trap is tried.
+                    // This is a separate statement, because otherwise the lock would be held while the trap is tried.
                     let fell = work(trap);
                     found.lock().expect("no thread panics while it holds the lock").extend(fell);
                 }

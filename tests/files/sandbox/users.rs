@@ -1,4 +1,4 @@
-//! The tests of the sandbox as an ordinary user, and without user namespaces.
+//! Runs tests of the sandbox again as an ordinary user, and without user namespaces.
 
 use super::Place;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn run_again(through: &[&str], tests: &[&str]) -> Option<String> {
         return None;
     }
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    // The other user may be anyone.
+    // Any user must be able to use this home.
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o777)).expect("it is ours");
     let output = Command::new(through[0])
         .args(&through[1..])
@@ -86,7 +86,7 @@ fn root_needs_no_user_namespace() {
 }
 
 #[test]
-fn without_namespaces_there_is_landlock_and_it_does_not_hold() {
+fn without_namespaces_only_landlock_limits_commands() {
     let nobody = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"];
     let mut through = vec!["unshare", "--user", "--map-root-user", "sh", "-c", NO_USER_NAMESPACES, "sh"];
     through.extend(nobody);
@@ -157,7 +157,7 @@ fn a_project_that_holds_the_home_has_no_sandbox() {
     assert!(missing.kind == Kind::Nothing && missing.why[0].to_string().contains("No such file"), "{missing:?}");
 }
 
-/// A program in place of the helper prints something and does not end.
+/// If another program in place of the helper prints text and never ends, the call must not wait for it forever.
 #[test]
 fn a_program_in_place_of_the_helper_does_not_block() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
+//! Tests ordinary work in the sandbox: toolchains, output and arguments, and that the policy knows about the sandbox.
 
 use super::{Place, has_sandbox};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn the_policy_knows_about_the_sandbox() {
 }
 
 #[test]
-fn output_order_status_and_folder_are_as_outside() {
+fn output_order_status_and_folder_are_as_without_a_sandbox() {
     let place = Place::new();
     place.file("sub/f", "");
     let command = "echo one; echo two >&2; echo three >/dev/stdout; pwd; exit 3";
@@ -64,7 +64,7 @@ fn a_failed_lookup_without_network_is_noted() {
 }
 
 #[test]
-fn outside_the_sandbox_nothing_is_confined() {
+fn commands_outside_the_sandbox_are_not_confined() {
     let place = Place::new();
     let secret = place.beside.join("private.txt");
     let command = format!("cat {}", secret.display());
@@ -147,7 +147,7 @@ fn toolchains_work() {
     assert!(!std::path::Path::new(&home).join(".cargo/x").exists(), "what was written stayed inside");
 }
 
-/// Uses a home with toolchains, credentials and other files.
+/// In a home with toolchains, credentials and other files, a command sees only the files that the toolchains need.
 #[test]
 fn only_toolchain_files_of_the_home_are_visible() {
     let place = Place::new();
@@ -210,7 +210,7 @@ fn only_toolchain_files_of_the_home_are_visible() {
     assert!(!said.contains("SECRETVALUE") && refused == 2, "{said}");
     assert!(said.contains("./.cargo/bin/tool") && said.contains("./.local/bin/other"), "{said}");
     assert!(!said.contains("npmrc") && !said.contains("history") && !said.contains("keyrings"), "{said}");
-    // Known paths outside the project, and everything of packages.
+    // Commands see known paths of toolchains, and everything in package folders.
     let there = [
         "go/bin/gopls",
         "of a package",

@@ -1,4 +1,4 @@
-//! The exact results for the model of calls through policy and toolbox.
+//! Tests the exact results that the model gets for calls through the policy and the toolbox.
 
 use super::{Place, picture};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub(super) fn failure(place: &Place, tool: &str, args: Value) -> (ErrorCode, Str
 }
 
 #[test]
-fn read_file_numbers_lines_and_says_how_to_continue() {
+fn read_file_numbers_lines_and_explains_how_to_continue() {
     let place = Place::new();
     place.file("f", "one\r\ntwo\r\n");
     let notes = "[Lines end with CRLF; they are shown as if with LF.]\n";
@@ -105,7 +105,7 @@ fn data_of_listings_and_searches_is_bounded_like_the_text() {
 }
 
 #[test]
-fn write_file_says_what_changed() {
+fn write_file_reports_what_changed() {
     let place = Place::new();
     let result = run(&place, "write_file", json!({"path": "d/f", "content": "one\ntwo\n"}));
     assert_eq!(result.output, "Created d/f (8 bytes, 2 lines).\n");
@@ -135,7 +135,7 @@ fn list_files_shows_type_and_size() {
 }
 
 #[test]
-fn a_name_cannot_pass_for_more_than_a_name() {
+fn file_names_cannot_imitate_other_output() {
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new();
     let names: [&[u8]; 3] = [b"fake  5 bytes\n.env.txt  (blocked)\nx", b"new\nline.txt:1:x", b"caf\xE9.txt"];
@@ -157,7 +157,7 @@ fn a_name_cannot_pass_for_more_than_a_name() {
 }
 
 #[test]
-fn search_says_where_it_stopped() {
+fn search_reports_where_it_stopped() {
     let place = Place::new();
     place.file("a", "x\nhit\ny\n");
     assert_eq!(output(&place, "search", json!({"pattern": "hit"})), "a:2:hit\n");
@@ -190,11 +190,11 @@ fn bash_reports_status_and_time() {
 }
 
 #[test]
-fn bash_ends_what_it_left_running() {
+fn bash_ends_background_processes() {
     let place = Place::new();
     let ended = output(&place, "bash", json!({"command": "sleep 71011 & echo on"}));
     assert_eq!(ended, "on\n[Processes it left running in the background were ended with it.]\n");
-    // The supervisor also ends a process that leaves the process group.
+    // The supervisor also ends a process that has left the process group.
     let left = output(&place, "bash", json!({"command": "setsid sleep 71012 & echo on"}));
     assert!(left.starts_with("on\n") && !left.contains("may still be running"), "{left}");
 }
@@ -243,7 +243,7 @@ fn no_tool_leaves_the_root_or_reveals_a_secret() {
 
 /// The message of the patch engine is translated as well, so that no sentence mixes two languages.
 #[test]
-fn a_refusal_is_in_one_language() {
+fn a_refusal_does_not_mix_languages() {
     use toolfence_protocol::Language::Portuguese;
     let place = Place::new();
     place.file("f", "one\n\nthree\n");

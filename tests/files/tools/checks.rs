@@ -1,4 +1,4 @@
-//! Changes that would introduce errors: which are made, which are refused, and the results for the model.
+//! Tests changes that would introduce errors: which are made, which are refused, and the results for the model.
 
 use super::answers::{run, tools_on};
 use super::{Place, picture};
@@ -64,7 +64,7 @@ fn every_tool_that_changes_files_checks_them() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_happen() {
+fn a_dry_run_reports_the_planned_changes() {
     let place = Place::new();
     place.file("a.json", GOOD);
     let mut args = edit(3, "  \"b\": [1, 2,]");

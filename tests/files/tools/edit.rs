@@ -1,4 +1,4 @@
-//! Changes of parts of real files: what is kept, what is refused, and the results for the model.
+//! Tests edits of real files: which properties stay, which edits are refused, and the results for the model.
 
 use super::answers::{complete_tools_on, failure, run, tools_on};
 use super::{Place, picture};
@@ -175,7 +175,7 @@ fn refused_edits_change_nothing() {
 }
 
 #[test]
-fn mode_mark_links_and_bytes_stay() {
+fn edits_keep_the_mode_the_byte_order_mark_links_and_other_bytes() {
     let place = Place::new();
     place.file("real/run.sh", b"\xEF\xBB\xBFone\r\ncaf\xE9\r\nthree");
     place.link("real/run.sh", "link");

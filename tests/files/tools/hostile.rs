@@ -1,5 +1,5 @@
-//! Projects that try to have their own programs run, or their secrets read, by read-only commands. The permitted
-//! commands run for real, and neither may happen.
+//! Tests projects that try to make read-only commands run a program of the project or reveal a secret. The commands
+//! that need no approval run for real, and none may do either.
 
 use super::Place;
 use serde_json::json;
@@ -43,7 +43,7 @@ fn on_path(place: &Place, path: &OsString) -> CommandRunner {
 }
 
 #[test]
-fn a_project_in_the_path_runs_under_no_name_of_the_system() {
+fn programs_of_the_project_in_the_path_do_not_run_unasked() {
     let place = Place::new();
     program(&place, "bin/ls", "#!/bin/sh\necho EVIL\n");
     program(&place, "bin/own", "#!/bin/sh\necho EVIL\n");
@@ -115,7 +115,7 @@ const READING: [&str; 14] = [
 
 /// Checks that commands that run unasked in a hostile repository leave no mark, and that the same commands in a plain
 /// shell do.
-fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
+fn assert_nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
     let Some(place) = repository() else { return };
     let mark = place.beside.join("mark");
     spoil(&place, place.beside.join("evil.sh").to_str().expect("it is UTF-8"));
@@ -124,16 +124,16 @@ fn nothing_runs(what: &str, spoil: impl Fn(&Place, &str)) {
         let answer = unasked(place.runner(), command);
         assert!(!mark.exists(), "{what}: {command} ran a program: {answer:?}");
     }
-    look_changed(&place);
+    make_look_changed(&place);
     for command in READING {
         Command::new("bash").args(["-c", command]).current_dir(&place.root).output().expect("there is bash");
     }
     assert!(mark.exists(), "{what} is harmless anyway: this proves nothing");
 }
 
-/// Makes an unchanged file look changed, because only then git writes the index and runs a hook. Git compares whole
-/// seconds: otherwise the result depends on whether one has passed since the last write of the index.
-fn look_changed(place: &Place) {
+/// Makes an unchanged file look changed, because only then git writes the index and runs a hook. The new time is far in
+/// the past, because git compares whole seconds and the last write of the index may be in the current one.
+fn make_look_changed(place: &Place) {
     let top = std::fs::File::options().write(true).open(place.at("top.txt")).expect("it is there");
     top.set_modified(std::time::UNIX_EPOCH).expect("it is ours");
 }
@@ -144,28 +144,28 @@ fn set(place: &Place, key: &str, value: &str) {
 
 #[test]
 fn git_runs_no_program_of_the_repository() {
-    nothing_runs("a monitor", |place, evil| set(place, "core.fsmonitor", evil));
-    nothing_runs("an external diff", |place, evil| set(place, "diff.external", evil));
-    nothing_runs("a driver", |place, evil| {
+    assert_nothing_runs("a monitor", |place, evil| set(place, "core.fsmonitor", evil));
+    assert_nothing_runs("an external diff", |place, evil| set(place, "diff.external", evil));
+    assert_nothing_runs("a driver", |place, evil| {
         place.file(".gitattributes", "*.rs diff=x\n");
         set(place, "diff.x.textconv", evil);
     });
-    nothing_runs("a filter", |place, evil| {
+    assert_nothing_runs("a filter", |place, evil| {
         place.file(".git/info/attributes", "* filter=x\n");
         set(place, "filter.x.clean", evil);
     });
-    nothing_runs("settings elsewhere", |place, evil| {
+    assert_nothing_runs("settings elsewhere", |place, evil| {
         place.file(".git/more", format!("[diff]\n\texternal = {evil}\n"));
         set(place, "include.path", "more");
     });
-    nothing_runs("a hook", |place, evil| {
+    assert_nothing_runs("a hook", |place, evil| {
         std::fs::copy(evil, place.at(".git/hooks/post-index-change")).expect("it can be copied");
     });
 }
 
 #[test]
 fn git_runs_no_program_of_a_repository_inside() {
-    nothing_runs("a submodule", |place, evil| {
+    assert_nothing_runs("a submodule", |place, evil| {
         git(place, &["init", "-q", "inner"]);
         git(place, &["-C", "inner", "commit", "--allow-empty", "-qm", "first"]);
         place.file("inner/x", "x\n");
@@ -175,7 +175,7 @@ fn git_runs_no_program_of_a_repository_inside() {
         git(place, &["-C", "inner", "config", "filter.x.clean", evil]);
         place.file("inner/x", "y\n");
     });
-    nothing_runs("a repository in files", |place, evil| {
+    assert_nothing_runs("a repository in files", |place, evil| {
         git(place, &["clone", "-q", "--bare", ".", "bare"]);
         git(place, &["-C", "bare", "config", "core.bare", "false"]);
         git(place, &["-C", "bare", "config", "core.worktree", ".."]);

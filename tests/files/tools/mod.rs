@@ -1,5 +1,4 @@
-//! The file tools: what the workspace opens and refuses, the results of the tools, and processes that a command leaves
-//! running.
+//! Tests the file tools, the paths that the workspace refuses, and the processes that a command leaves running.
 
 mod answers;
 mod cases;

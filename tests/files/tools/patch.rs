@@ -1,4 +1,4 @@
-//! Patches on real files: all or none, and the results for the model.
+//! Tests patches on real files: a patch changes all of its files or none. Also tests the results for the model.
 
 use super::answers::{failure, run, tools_on};
 use super::{Place, picture};
@@ -77,9 +77,9 @@ Created new/file.txt
     assert!(diff.contains("--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"), "{diff}");
 }
 
-/// The root has two spellings if a link leads to it, but a file has only one name in the plan.
+/// If a link leads to the root, the root has two spellings. In the plan, a file has one name with either of them.
 #[test]
-fn absolute_names_below_the_root_are_relative_ones() {
+fn absolute_names_below_the_root_become_relative() {
     let place = place();
     let root = place.root.to_str().expect("it is UTF-8").to_owned();
     for (patch, want) in [
@@ -265,7 +265,7 @@ fn a_folder_of_a_patch_is_refused_like_any_path() {
 }
 
 /// Returns the path of a folder in another spelling.
-fn respelled(random: &mut Random, root: &str, folder: &str) -> String {
+fn respell_path(random: &mut Random, root: &str, folder: &str) -> String {
     let parts = folder.split('/').filter(|part| !part.is_empty());
     let mut path: String = parts.map(|part| format!("{part}{}", random.pick(&["/", "/", "//", "/./"]))).collect();
     if random.below(2) == 0 {
@@ -320,8 +320,8 @@ fn changed(before: &Picture, after: &Picture) -> BTreeSet<String> {
     changed
 }
 
-/// The workspace has no rules here, so only the policy enforces them: it denies exactly the patches that would change a
-/// denied name, whatever the spelling of the patch's folder.
+/// The workspace has no rules here, so only the policy can enforce them. It denies exactly the patches that would
+/// change a denied name, whatever the spelling of the patch's folder.
 #[test]
 fn the_policy_judges_the_names_that_a_patch_in_a_folder_changes() {
     const FOLDERS: [&str; 9] = ["", "src", "src/deep", "a", "src/b", "link", "deep", "src/link", "new"];
@@ -353,7 +353,8 @@ fn the_policy_judges_the_names_that_a_patch_in_a_folder_changes() {
         }
         let root = place.root.to_str().expect("it is UTF-8");
         let folder = *random.pick(&FOLDERS);
-        let args = json!({"patch": patch_of(&mut random, &NAMES), "base_path": respelled(&mut random, root, folder)});
+        let args =
+            json!({"patch": patch_of(&mut random, &NAMES), "base_path": respell_path(&mut random, root, folder)});
         let verdict = policy.review(call("apply_patch", args.clone()), &tools.toolbox.catalog(), &*tools.host);
         let is_denied = matches!(verdict, Verdict::Denied(_));
         let cleared = tools.cleared("apply_patch", args.clone());

@@ -1,4 +1,4 @@
-//! One list of paths, and the answer of each operation to it.
+//! Tests the result of each operation for one list of refused paths.
 
 use super::{Place, picture};
 use toolfence_policy::{Facts, PathFact};
@@ -6,7 +6,7 @@ use toolfence_protocol::ErrorCode::{self, *};
 use toolfence_workspace::Workspace;
 use toolfence_workspace::{ListFiles, ReadFile, ReplaceText, SearchFiles, Stop};
 
-/// The error codes of refused paths, for reading them as files and for listing or searching them as folders.
+/// Refused paths, each with its error code for reading it as a file and for listing or searching it as a folder.
 const REFUSED: &[(&str, ErrorCode)] = &[
     ("", InvalidArgument),
     ("a\0b", InvalidArgument),
@@ -40,7 +40,7 @@ const REFUSED: &[(&str, ErrorCode)] = &[
     ("plain.txt/", NotFound),
 ];
 
-/// The message about a link that leads out of the project names the link and the path inside.
+/// If a path leads out of the project through a link, the message names the link and suggests the path inside.
 #[test]
 fn a_link_that_leads_out_is_named() {
     use toolfence_policy::{Policy, Verdict};
@@ -53,7 +53,7 @@ fn a_link_that_leads_out_is_named() {
     for (target, link) in [("..", "out"), ("../out", "src/second"), ("/etc", "far"), ("src/deep", "in")] {
         std::os::unix::fs::symlink(target, root.join(link)).expect("a link can be made");
     }
-    // These links lead out themselves, one of them with the name of a file inside.
+    // The last component of these paths is the link. One link has the name of a file in the project.
     std::os::unix::fs::symlink("../private.txt", root.join("private.txt")).expect("a link can be made");
     std::os::unix::fs::symlink("../private.txt", root.join("alone.txt")).expect("a link can be made");
     let workspace = Workspace::open(&root, Default::default()).expect("it is a folder");
@@ -91,13 +91,13 @@ fn a_link_that_leads_out_is_named() {
 }
 
 #[test]
-fn refused_paths_are_refused_by_every_way() {
+fn every_operation_refuses_refused_paths() {
     let place = Place::full();
     let workspace = place.workspace();
     let before = (picture(&place.root), picture(&place.beside));
     let mut wrong = Vec::new();
     for (path, code) in REFUSED {
-        // A path to a home is refused as text, before the file system is accessed.
+        // The workspace refuses every path that begins with `~` with this code.
         let code = if path.starts_with('~') { PermissionDenied } else { *code };
         for (way, got) in ways(&workspace, path) {
             if got != Err(code) {
@@ -163,7 +163,7 @@ fn a_refused_write_leaves_every_byte() {
 }
 
 #[test]
-fn no_answer_holds_what_is_outside_or_blocked() {
+fn no_answer_contains_outside_or_blocked_content() {
     let place = Place::full();
     let workspace = place.workspace();
     let stop = Stop::default();
@@ -182,7 +182,7 @@ fn no_answer_holds_what_is_outside_or_blocked() {
     }
 }
 
-/// The project has no hard link that would expose the secret in another way.
+/// The secrets are reachable only through symbolic links here, not through hard links.
 #[test]
 fn a_link_to_a_secret_is_refused_by_its_real_name() {
     let place = Place::new();
@@ -207,7 +207,7 @@ fn a_link_to_a_secret_is_refused_by_its_real_name() {
 }
 
 #[test]
-fn paths_that_are_fine() {
+fn valid_spellings_of_a_path_are_accepted() {
     let place = Place::full();
     let workspace = place.workspace();
     let absolute = place.at("src/main.rs");
@@ -227,7 +227,7 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
     place.file("hello.txt", "hello\n");
     let link = place.beside.join("link");
     std::os::unix::fs::symlink(&place.root, &link).expect("a link can be made");
-    // The path goes from the current folder to the root and down again.
+    // The relative path goes from the current folder up to `/` and down again.
     let here = std::env::current_dir().expect("it is there");
     let top: std::path::PathBuf = here.components().skip(1).map(|_| "..").collect();
     let given = std::path::Path::new(".").join(top).join(link.strip_prefix("/").expect("it is absolute"));
@@ -243,7 +243,7 @@ fn a_relative_root_through_a_link_has_an_absolute_spelling() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_not_an_empty_one() {
+fn a_missing_root_is_an_error_and_not_an_empty_folder() {
     let place = Place::new();
     place.file("a/b.txt", "x\n");
     let workspace = place.workspace();
@@ -254,7 +254,7 @@ fn a_root_that_is_gone_is_not_an_empty_one() {
         "a renamed root is still one"
     );
     std::fs::remove_dir_all(&moved).expect("it can be removed");
-    // A new folder with the old name is not the one that was opened.
+    // A new folder with the old path is not the folder that the workspace opened.
     std::fs::create_dir(&place.root).expect("it can be made");
     for path in [".", "a", "a/b.txt", "*.txt"] {
         for (way, got) in ways(&workspace, path) {
@@ -298,7 +298,7 @@ fn a_missing_file_offers_close_names_and_no_blocked_one() {
 }
 
 #[test]
-fn a_name_that_is_elsewhere_is_offered_from_there() {
+fn a_missing_file_suggests_the_same_name_elsewhere() {
     let place = Place::full();
     place.file("deep/in/the/tree/helper.rs", "");
     place.file("deep/helper.rs", "");
@@ -332,7 +332,7 @@ fn a_name_that_is_elsewhere_is_offered_from_there() {
 }
 
 #[test]
-fn names_that_are_too_long_are_an_error_and_not_a_crash() {
+fn names_that_are_too_long_are_an_error() {
     let place = Place::new();
     let workspace = place.workspace();
     for path in ["n".repeat(300), "n/".repeat(3000), "n".repeat(100_000)] {

@@ -1,4 +1,4 @@
-//! The output and the end of a command, and that none of its processes remains.
+//! Tests the output and the end of commands, and that no process of a command remains.
 
 use super::Place;
 use crate::marks::own;
@@ -79,7 +79,7 @@ fn output_that_is_not_text_is_accepted() {
 }
 
 #[test]
-fn the_time_ends_the_whole_group_and_keeps_the_output() {
+fn a_timeout_ends_the_process_group_and_keeps_the_output() {
     let started = Instant::now();
     let outcome = block_on(bash("echo before; sleep 71003 & sleep 71003", Duration::from_secs(1)));
     assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.timed_out), ("before\n", 124, true));
@@ -88,7 +88,7 @@ fn the_time_ends_the_whole_group_and_keeps_the_output() {
 }
 
 #[test]
-fn a_group_that_does_not_listen_is_killed() {
+fn a_group_that_ignores_sigterm_is_killed() {
     let outcome = block_on(bash(
         "trap '' TERM; (trap '' TERM; sleep 71004) & sleep 71004; sleep 71004",
         Duration::from_millis(300),
@@ -144,7 +144,7 @@ fn output_of_a_grandchild_is_read_for_two_seconds() {
 }
 
 #[test]
-fn a_dropped_future_leaves_nothing() {
+fn a_dropped_future_leaves_no_process() {
     block_on(async {
         let command = bash("sleep 71006 & sleep 71006", Duration::from_secs(60));
         let _ = tokio::time::timeout(Duration::from_millis(500), command).await.expect_err("it sleeps for a day");
@@ -153,7 +153,7 @@ fn a_dropped_future_leaves_nothing() {
 }
 
 #[test]
-fn a_flood_grows_no_memory() {
+fn a_flood_of_output_does_not_grow_the_memory() {
     let peak = || {
         let status = fs::read_to_string("/proc/self/status").expect("there is /proc");
         let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("the kernel reports the peak");
@@ -164,8 +164,8 @@ fn a_flood_grows_no_memory() {
     let outcome = quick("yes | head -c 1G");
     assert_eq!((outcome.total_bytes, outcome.truncated), (1 << 30, true));
     assert!(outcome.output.len() < 101_000 && outcome.output.contains(" left out ...]"));
-    // Other tests of this binary run at the same time; the flood itself is 1 GiB. The kernel rounds its numbers, so a
-    // later peak can be lower than an earlier one.
+    // The limit is generous, because other tests of this binary run at the same time; the flood is 1 GiB. The kernel
+    // rounds its numbers, so a later peak can be lower than an earlier one.
     let grown = peak().saturating_sub(before);
     assert!(grown < 512 << 10, "{grown} KiB");
 }

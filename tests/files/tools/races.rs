@@ -1,4 +1,4 @@
-//! A link that changes between two accesses never leads out of the project.
+//! Tests that a link that changes between two accesses never leads out of the project.
 
 use super::Place;
 use std::fs;
@@ -54,7 +54,7 @@ fn a_swapped_link_never_leads_out() {
 }
 
 #[test]
-fn a_swapped_link_never_lets_a_write_out() {
+fn a_swapped_link_never_redirects_a_write() {
     let place = Place::new();
     place.file("inside/private.txt", "INSIDE\n");
     let workspace = place.workspace();
@@ -70,7 +70,7 @@ fn a_swapped_link_never_lets_a_write_out() {
 }
 
 #[test]
-fn a_write_that_would_undo_anothers_is_a_conflict() {
+fn a_write_over_a_concurrent_change_is_a_conflict() {
     use std::io::Write;
     let place = Place::new();
     let old = "old\n".repeat(100_000);
@@ -87,7 +87,7 @@ fn a_write_that_would_undo_anothers_is_a_conflict() {
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
         });
-        // Once a write succeeds, the other thread continues to write to a file that has no name any more.
+        // Once a write succeeds, the path has a new file, and the other thread continues to write to the old one.
         let answers = (0..20).map(|turn| {
             let answer = workspace.changes().write("shared.txt", &format!("{turn}\n"));
             answer.map(drop).map_err(|failure| failure.code)

@@ -1,4 +1,4 @@
-//! Ranges, limits, and files that are not text.
+//! Tests reading: ranges, limits, and files that are not text.
 
 use super::Place;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Listing and searching: order, limits, and skipped files.
+//! Tests listing and searching: order, limits, and skipped files.
 
 use super::Place;
 use toolfence_protocol::ErrorCode::{Cancelled, InvalidArgument};
@@ -67,7 +67,7 @@ fn globs_in_the_pattern_and_in_the_path() {
 }
 
 #[test]
-fn kinds_sizes_and_blocked_names() {
+fn listings_have_kinds_sizes_and_blocked_names() {
     let place = Place::full();
     let wanted = ListFiles { include_hidden: true, max_depth: Some(1), ..ListFiles::new(".") };
     let listing = list(&place, &wanted);
@@ -110,7 +110,7 @@ fn a_search_is_sorted_and_searches_what_a_listing_shows() {
 }
 
 #[test]
-fn literal_case_and_context() {
+fn searches_can_be_literal_ignore_case_and_show_context() {
     let place = Place::new();
     place.file("f", "one\ntwo (x\nTHREE\nfour\nfive\nsix\nseven (x\n");
     let literal = SearchFiles { literal: true, ..SearchFiles::new("(x") };
@@ -151,7 +151,7 @@ fn secrets_binaries_and_endless_lines_are_skipped() {
 }
 
 #[test]
-fn wide_text_with_a_mark_is_searched() {
+fn utf_16_text_with_a_byte_order_mark_is_searched() {
     let place = Place::new();
     let wide = |mark: &str, order: fn(u16) -> [u8; 2]| -> Vec<u8> {
         format!("{mark}one\ntwo hits\n").encode_utf16().flat_map(order).collect()

@@ -1,4 +1,4 @@
-//! Laws of patches over whole trees on disk: the patch that `similar` or git computes from two trees turns one into the
+//! Tests patches over whole trees on disk: the patch that `similar` or git computes from two trees turns one into the
 //! other, and a refused patch changes nothing.
 
 use super::{Place, picture};

@@ -1,4 +1,5 @@
-//! Whole files are written completely or not at all, and some properties of the old file are kept.
+//! Tests writing whole files: a write succeeds completely or changes nothing, and keeps some properties of the old
+//! file.
 
 use super::{Place, picture};
 use std::fs;
@@ -6,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use toolfence_protocol::ErrorCode::{InvalidArgument, PermissionDenied, TooLarge};
 
 #[test]
-fn a_new_file_with_its_folders() {
+fn a_new_file_is_created_with_its_folders() {
     let place = Place::new();
     let written = place.workspace().changes().write("a/b/c.txt", "one\ntwo\n").expect("it is inside");
     assert_eq!((written.path.as_str(), written.created, written.added), ("a/b/c.txt", true, 2));
@@ -15,7 +16,7 @@ fn a_new_file_with_its_folders() {
 }
 
 #[test]
-fn mode_line_endings_and_mark_stay() {
+fn writes_keep_the_mode_line_endings_and_byte_order_mark() {
     let place = Place::new();
     place.file("run.sh", "\u{FEFF}one\r\ntwo\r\n");
     fs::set_permissions(place.at("run.sh"), fs::Permissions::from_mode(0o751)).expect("it is ours");
@@ -71,7 +72,7 @@ fn ten_megabytes_and_not_one_byte_more() {
 }
 
 #[test]
-fn a_read_only_file_stays_as_it_is() {
+fn a_read_only_file_is_not_changed() {
     let place = Place::new();
     place.file("fixed", "old\n");
     fs::set_permissions(place.at("fixed"), fs::Permissions::from_mode(0o444)).expect("it is ours");
@@ -88,7 +89,8 @@ fn binary_content_may_be_replaced_without_a_diff() {
     assert!(written.changed && written.diff.is_none());
 }
 
-/// White space at an end of a name is a mistake: no such file is created, but an existing one is a file like any other.
+/// White space at the start or end of a name is a mistake, so no such file is created. An existing file with such a
+/// name can be read and written.
 #[test]
 fn white_space_at_an_end_makes_no_file() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Modes, access control lists and extended attributes survive a change and its undo, and a file is never more
-//! accessible in between.
+//! Tests that modes, access control lists and extended attributes survive a change and its undo, and that a file is
+//! never more accessible in between.
 //!
 //! Changes of the owner are tested only as root, everything else as any user.
 
@@ -111,7 +111,8 @@ fn attributes_survive_every_tool_and_undo() {
     }
 }
 
-/// The default list of the folder would grant access to users that the old file excluded.
+/// A new file must not inherit the default list of its folder, which would grant access to users that the old file
+/// excluded.
 #[test]
 fn a_file_without_a_list_gets_none_from_its_folder() {
     let Some(place) = place() else { return };
@@ -128,8 +129,8 @@ fn a_file_without_a_list_gets_none_from_its_folder() {
 
 const CHILD: &str = "TOOLFENCE_TEST_NO_LISTS";
 
-/// A file is moved to a disk without access control lists. Its group, whose rights were the mask of the list, then gets
-/// no access.
+/// A file is moved to a disk without access control lists. With a list, the group bits of the mode are the mask and not
+/// the rights of the group, so the group gets no access there.
 #[test]
 fn without_access_control_lists_access_never_widens() {
     let mut command = Command::new("unshare");
@@ -161,7 +162,7 @@ fn on_a_disk_without_lists() {
     let (file, disk) = (place.root().join("s"), place.root().join("disk"));
     fs::write(&file, "secret\n").unwrap();
     fs::create_dir(&disk).unwrap();
-    // The namespace has only one user, so the list names that one.
+    // The namespace has only the user 0, so the list names that user.
     let mut acl = list([6, 6, 0, 6, 4]);
     acl[16..20].copy_from_slice(&0u32.to_le_bytes());
     let mounted = Command::new("mount").args(["-t", "ramfs", "ramfs"]).arg(&disk).status();
@@ -173,7 +174,7 @@ fn on_a_disk_without_lists() {
     let mut lost = Vec::new();
     place.turn(|| lost = place.workspace.changes().apply_patch(renamed, false).unwrap().lost);
     assert_eq!(lost, [("disk/t".to_owned(), vec!["access control list".into()])]);
-    // The group had no access, so its members get none as others either.
+    // The group had no access. Its members must not get access as others either.
     assert_eq!(attributes_of(&disk.join("t")).0, 0o600);
     assert_eq!(place.undo().refused, []);
     assert_eq!(attributes_of(&file), (0o664, vec![(ACCESS.to_owned(), acl)]));

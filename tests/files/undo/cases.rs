@@ -1,4 +1,4 @@
-//! Single turns, and the limits of the history.
+//! Tests the undo of single turns, and the limits of the history.
 
 use super::{Place, opened};
 use std::fs;
@@ -76,7 +76,7 @@ fn a_preview_matches_the_undo() {
 }
 
 #[test]
-fn old_turns_are_dropped_whole() {
+fn old_turns_are_dropped_completely() {
     let mut limits = Limits::default();
     limits.turns = 3;
     let place = Place::with(limits);
@@ -88,7 +88,7 @@ fn old_turns_are_dropped_whole() {
 }
 
 #[test]
-fn contents_take_no_more_room_than_they_may() {
+fn contents_stay_within_the_size_limit_of_the_history() {
     let mut limits = Limits::default();
     limits.bytes = 3 << 20;
     let place = Place::with(limits);
@@ -106,7 +106,7 @@ fn contents_take_no_more_room_than_they_may() {
 }
 
 #[test]
-fn a_history_that_cannot_be_written_stops_nothing_and_says_so_once() {
+fn an_unwritable_history_is_reported_once_and_stops_no_change() {
     let place = Place::new();
     fs::write(place.home.path().join("state"), "no folder").unwrap();
     place.turn(|| {

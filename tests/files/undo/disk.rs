@@ -1,7 +1,7 @@
-//! Disks that are full or read-only for the history: the model's changes are made nevertheless and the user is
-//! informed, an undo that could not be reverted is refused, and everything works again when there is room.
+//! Tests histories on disks that are full or read-only. The model's changes are made nevertheless and the user is
+//! informed. An undo that could not itself be undone is refused. Everything works again when there is room.
 //!
-//! The test runs itself again as a child with small disks of its own, which needs user namespaces.
+//! Each test runs a copy of this program with small disks of its own, which needs user namespaces.
 
 use super::{Picture, Place};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ mkdir \"$TOOLFENCE_TEST_SMALL/state0\" || exit 90
 [ -z \"$READ_ONLY\" ] || mount -o remount,ro \"$TOOLFENCE_TEST_SMALL\" || exit 90
 \"$0\" \"$@\"";
 
-/// Runs one of the children below on its own disks. Prints a line and returns `None` if that is not possible.
+/// Runs one of the ignored tests below on its own disks. Prints a line and returns `None` if that is not possible.
 fn on_small_disks(child: &str, pages: usize, read_only: &str) -> Option<String> {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let (small, large) = (home.path().join("small"), home.path().join("large"));
@@ -47,7 +47,7 @@ fn place(number: usize) -> Option<(Place, PathBuf)> {
     let small = PathBuf::from(std::env::var_os(SMALL)?);
     let place = Place::new();
     symlink(small.join(format!("state{number}")), place.home.path().join("state")).expect("it is new");
-    // The first folder exists already if the disk is read-only.
+    // If the disk is read-only, the script has already created the first folder.
     let _ = fs::create_dir(small.join(format!("state{number}")));
     (0..FILES).for_each(|number| fs::write(file(&place, number), content("old", number)).expect("it can be written"));
     Some((place, small))
@@ -86,8 +86,8 @@ fn assert_nothing_half(place: &Place) {
     }
 }
 
-/// Asserts that restored paths have the wanted state and refused ones their previous state.
-fn assert_kept_to(outcome: &Outcome, before: &Picture, after: &Picture, wanted: &Picture) {
+/// Asserts that each restored path is as in `wanted`, and that each refused path is as in `before`.
+fn assert_matches_outcome(outcome: &Outcome, before: &Picture, after: &Picture, wanted: &Picture) {
     for done in &outcome.done {
         assert_eq!(after.get(Path::new(&done.name)), wanted.get(Path::new(&done.name)), "{outcome:?}");
     }
@@ -96,8 +96,8 @@ fn assert_kept_to(outcome: &Outcome, before: &Picture, after: &Picture, wanted: 
     }
 }
 
-/// Runs a turn with this much room, its undo without any, and both again with room. Returns whether the turn was
-/// reported as recorded, and whether the undo without room refused anything.
+/// Runs a turn with `leave` free pages, undoes it without any free page, and repeats both with room. Returns whether
+/// the turn was reported as recorded, and whether the undo without room refused anything.
 fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     let (place, small) = place(leave)?;
     let old = place.picture();
@@ -111,7 +111,8 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
     assert!(notes.iter().all(|note| note.to_string().contains("No space left")), "{notes:?}");
     assert_nothing_half(&place);
 
-    // The recorded turn does not contain content that another process wrote.
+    // Another process writes this content, so the record of the turn does not have it, and the undo would have to store
+    // it.
     fs::write(file(&place, 0), content("new", 0)).expect("it can be written");
     fs::remove_file(small.join("ballast")).expect("it is there");
     ballast(&small, 0);
@@ -119,7 +120,7 @@ fn with_room_for(leave: usize) -> Option<(bool, bool)> {
         Err(error) => error.to_string().contains("nothing was changed"),
         Ok(None) => false,
         Ok(Some(outcome)) => {
-            assert_kept_to(&outcome, &new, &place.picture(), &old);
+            assert_matches_outcome(&outcome, &new, &place.picture(), &old);
             outcome.refused.iter().any(|refused| refused.why == Unrestored::Unrecorded)
         }
     };

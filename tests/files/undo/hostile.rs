@@ -1,4 +1,4 @@
-//! Forged and damaged histories, projects that change during an undo, and files that must never be copied.
+//! Tests forged and damaged histories, projects that change during an undo, and files that must never be copied.
 
 use super::{Place, run};
 use std::fs;
@@ -30,7 +30,7 @@ fn refusals(outcome: &Outcome) -> Vec<(&str, Unrestored)> {
 }
 
 #[test]
-fn names_in_a_history_lead_nowhere_else() {
+fn forged_names_in_a_history_do_not_lead_out() {
     let place = Place::new();
     fs::create_dir_all(place.root().join(".git/hooks")).unwrap();
     fs::create_dir(place.home.path().join("beside")).unwrap();
@@ -47,7 +47,7 @@ fn names_in_a_history_lead_nowhere_else() {
         for text in [named.clone(), swapped(&named)] {
             fs::write(&record, &text).unwrap();
             let outcome = place.undo();
-            // With a link in the path there is nothing to remove.
+            // `link/x` is not below the root, so for the undo it is already missing and is not refused.
             let so_already = name == "link/x" && text == named;
             assert_eq!((outcome.done.len(), outcome.refused.is_empty()), (0, so_already), "{name}: {outcome:?}");
             records(&place)[1..].iter().for_each(|undo| fs::remove_file(undo).unwrap());
@@ -92,7 +92,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
     let record = records(&place).remove(0);
     let text = fs::read(&record).unwrap();
     let ends: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\n').collect();
-    // The file is cut within the line of the end, and within the line of b.
+    // The record is cut within its last line, and within the line of `b`.
     for (at, kept, undone) in [(ends[2] + 9, 2, 2), (ends[1] + 9, 1, 1)] {
         fs::write(&record, &text[..at]).unwrap();
         place.reopen();
@@ -108,7 +108,7 @@ fn a_torn_last_line_is_dropped_and_nothing_else() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_folder_leads_nowhere() {
+fn a_link_in_place_of_a_folder_is_not_followed() {
     let place = Place::new();
     fs::create_dir(place.home.path().join("beside")).unwrap();
     fs::write(place.home.path().join("beside/a"), "new").unwrap();
@@ -124,7 +124,7 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_no_panic() {
+fn a_missing_root_does_not_panic() {
     let place = Place::new();
     place.turn(|| place.write("a", "one"));
     fs::remove_dir_all(place.root()).unwrap();
@@ -132,7 +132,8 @@ fn a_root_that_is_gone_is_no_panic() {
     assert!(!place.root().exists());
 }
 
-/// A record can name any folder as a stash, and a folder of the project can look like one.
+/// A forged record can name any folder as its stash, and a folder of the user can look like a stash. Only a folder that
+/// names the record in turn is its stash.
 #[test]
 fn a_folder_that_does_not_name_its_record_is_no_stash() {
     let place = Place::new();
@@ -147,7 +148,7 @@ fn a_folder_that_does_not_name_its_record_is_no_stash() {
     let outcome = place.undo();
     assert_eq!(refusals(&outcome), [(theirs.to_str().unwrap(), Unrestored::Lost)]);
     assert_eq!(fs::read_to_string(place.root().join("a")).unwrap(), "new\n");
-    // The folder is not deleted with the turn either.
+    // When the turn is dropped, the folder is not deleted either.
     let mut limits = Limits::default();
     limits.turns = 1;
     let (history, workspace) = super::opened(place.home.path(), limits);

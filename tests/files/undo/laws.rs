@@ -1,4 +1,4 @@
-//! Laws over generated turns: an undo restores every byte, mode and name, a redo reverts that, and changes that another
+//! Tests generated turns: an undo restores every byte, mode and name, a redo reverts the undo, and changes that another
 //! process made in between are kept.
 
 use super::{Picture, Place, run};
@@ -39,7 +39,7 @@ fn name(random: &mut Random) -> String {
 fn planted(random: &mut Random, root: &Path) {
     for _ in 0..8 {
         let path = root.join(name(random));
-        // A file in the place of a folder prevents this one.
+        // This fails if a parent of the path is a file.
         if path.parent().is_some_and(|above| fs::create_dir_all(above).is_ok()) {
             let _ = fs::write(path, text(random));
         }

@@ -1,4 +1,4 @@
-//! Recording the changes of turns, and undoing them.
+//! Tests recording and undoing the changes of turns.
 
 #[cfg(target_os = "linux")]
 mod attributes;
@@ -63,7 +63,7 @@ impl Place {
         self.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     }
 
-    /// Plans the changes that give a folder of the project the content of the copy.
+    /// Plans the changes that make a folder of the project equal to that of the copy.
     fn plan(&self, stash: &mut Stash, since: Moment, at: &Path) {
         let (root, next) = (self.workspace.root(), self.home.path().join("next"));
         let folders = [self.root().join(at), next.join(at)];

@@ -1,4 +1,4 @@
-//! `coder diff`, `coder undo` and `coder redo` after `coder exec`, and in a conversation.
+//! Tests `coder diff`, `coder undo` and `coder redo` after `coder exec` and in a conversation.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn changes_of_exec_are_shown_and_undone() {
     assert_eq!(fs::read_dir(home.path().join("project")).unwrap().count(), 1);
 }
 
-/// A tree whose paths are pages long is printed in readable lines, and in few of them.
+/// A deep tree, whose paths are pages long, is printed in a few short lines.
 #[test]
 fn a_deep_tree_is_printed_in_short_lines() {
     let home = home();
@@ -90,7 +90,8 @@ fn undo_works_in_a_conversation() {
     assert_eq!((status, fs::read_dir(home.path().join("project")).unwrap().count()), (0, 1), "{said}");
 }
 
-/// The next message informs the model about an undo, and it cannot overwrite a file that it has not read since.
+/// The next message informs the model about an undo. The model must read a restored file again before it can overwrite
+/// it.
 #[test]
 fn the_model_is_informed_about_an_undo() {
     let home = home();

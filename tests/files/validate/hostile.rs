@@ -1,10 +1,10 @@
-//! Texts that are made to break a parser: every language parses each of them in bounded time, and none crashes the
-//! program.
+//! Tests texts that are made to break a parser: the parser of every language handles each of them in bounded time and
+//! without a crash.
 
 use std::time::{Duration, Instant};
 use toolfence_tools::validate::{LineMap, new_ones, syntax};
 
-/// The time limit of a check. It must give up after a tenth of this, and the rest allows for a busy machine.
+/// The limit of this test for one check. A check gives up after a tenth of this; the rest is for busy machines.
 const LONG: Duration = Duration::from_secs(10);
 
 fn texts() -> Vec<(&'static str, String)> {

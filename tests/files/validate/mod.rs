@@ -1,4 +1,4 @@
-//! New errors of a change, and limits of the checks.
+//! Tests which errors of a changed text are new, and the limits of the checks.
 
 mod cases;
 mod hostile;

@@ -38,7 +38,8 @@ pub(crate) enum Form {
     Lines,
     /// The lines below the head of a part.
     Part,
-    /// The lines below the head of the part of this word. The head exists only if there are lines.
+    /// The lines below the head of an optional part, which begins with this word. The head exists only if there are
+    /// lines.
     OptionalPart(&'static str),
 }
 
@@ -117,7 +118,7 @@ impl CaseFiles {
         CaseFiles(vec![CaseFile::read(path)])
     }
 
-    /// Returns the texts of the files.
+    /// Returns the full text of each file.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|file| &*file.text)
     }

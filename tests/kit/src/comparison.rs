@@ -1,5 +1,5 @@
-//! Compares expectations with actual results. It reports all differences at once, or writes the results into the case
-//! files.
+//! Compares the expectations of case files with actual results. Reports all differences at once, or writes the results
+//! into the files.
 
 use crate::case_files::{CaseFile, Expected, Form};
 use crate::signs;
@@ -113,8 +113,8 @@ impl Comparison {
         self.record_difference(expected, title, &lines(got), written);
     }
 
-    /// Expects a message that contains every line of the file. An update keeps the fragments that match, and replaces
-    /// the others by all lines of the message that contain none of those.
+    /// Expects a message that contains every line of the file. An update keeps the lines that the message contains. It
+    /// replaces the others with those lines of the message that contain no kept line.
     pub fn expect_fragments(&mut self, expected: &Expected, title: &str, message: &str) {
         self.compared += 1;
         let mut kept = Vec::new();
@@ -156,7 +156,8 @@ impl Comparison {
         if matches!(expected.form, Form::Part | Form::OptionalPart(_)) {
             let ends = text.lines().any(|line| line.starts_with("=== ") || line.starts_with("#### "));
             assert!(!ends, "{expected}: a line of this text would end the part:\n{text}");
-            // The reader treats one empty line at the end as a separator.
+            // The reader drops one empty line at the end as a separator, so a text that ends with an empty line needs
+            // another.
             let needs_separator = |text: &str| text.ends_with("\n\n") || text == "\n";
             let after = &file.text[range.end..];
             if needs_separator(&text) && !after.starts_with('\n') {
@@ -299,7 +300,7 @@ mod tests {
         match expected.form {
             Form::Cell => format!("other {number}"),
             Form::Lines => format!("other {number}\nand more\n"),
-            // The difficult case is the end of such a part.
+            // For these forms, empty lines at the end are the difficult case.
             Form::Part | Form::OptionalPart(_) => {
                 ["", "other\n", "other\n\n", "\n", "other\n\n\nother\n"][number % 5].to_owned()
             }

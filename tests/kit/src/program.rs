@@ -16,9 +16,9 @@ pub struct Program(Command);
 pub struct Ran {
     /// The exit status.
     pub status: i32,
-    /// Its stdout.
+    /// The text on stdout.
     pub out: String,
-    /// Its stderr.
+    /// The text on stderr.
     pub err: String,
 }
 
@@ -69,7 +69,7 @@ impl Program {
 }
 
 impl Ran {
-    /// Returns its stdout followed by its stderr.
+    /// Returns the stdout followed by the stderr.
     pub fn said(&self) -> String {
         [&*self.out, &*self.err].concat()
     }

@@ -99,8 +99,8 @@ fn write(path: &Path, content: &[u8]) {
 /// so that equal snapshots mean equal trees.
 pub type Picture = BTreeMap<PathBuf, String>;
 
-/// Removes a file and creates another one under the same name. It gets the same inode number if the file system reuses
-/// that soon.
+/// Removes a file and creates another one under the same name. The new file gets the old inode number if the file
+/// system reuses numbers soon.
 pub fn made_anew(file: &Path, content: &str) {
     let number = |path: &Path| fs::metadata(path).expect("it is there").ino();
     let before = number(file);

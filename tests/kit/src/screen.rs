@@ -178,7 +178,7 @@ impl Screen {
     ///
     /// # Panics
     ///
-    /// If the terminal is gone.
+    /// Panics if the terminal has closed.
     pub fn resize(&self, size: (u16, u16)) {
         self.shown().parser.screen_mut().set_size(size.0, size.1);
         tcsetwinsize(&self.terminal, winsize(size)).expect("the terminal is there");
@@ -189,7 +189,7 @@ impl Screen {
     ///
     /// # Panics
     ///
-    /// If the terminal is gone.
+    /// Panics if the terminal has closed.
     pub fn rewrap(&self, size: (u16, u16)) {
         let mut shown = self.shown();
         let screen = shown.parser.screen();

@@ -1,4 +1,4 @@
-//! Tests which rule the answer "always" stores, and that the rule allows nothing else.
+//! Tests the rules that the answer "always" stores, and that they allow no other call.
 
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn after(command: &str) -> Policy {
 }
 
 #[test]
-fn exactly_the_command_runs_and_nothing_else() {
+fn an_always_answer_covers_only_the_exact_command() {
     let policy = after("mkdir build");
     assert!(bash(&policy, "mkdir build").is_none());
     for asks in
@@ -50,7 +50,7 @@ fn exactly_the_command_runs_and_nothing_else() {
 }
 
 #[test]
-fn the_folder_is_part_of_the_answer() {
+fn an_always_answer_covers_only_the_same_folder() {
     let at = |policy: &Policy, cwd: &str| asked(policy, "bash", &json!({"command": "touch a", "cwd": cwd}), &LINKED);
     let mut policy = Policy::default();
     policy.remember(at(&policy, "link").expect("it asks").approve_always().1);
@@ -59,7 +59,7 @@ fn the_folder_is_part_of_the_answer() {
 }
 
 #[test]
-fn what_is_denied_stays_denied() {
+fn an_always_answer_does_not_override_a_denial() {
     let mut policy = after("touch a");
     let verdict = |policy: &Policy, text: &str| policy.judge_command(text, "", &LINKED).judgement;
     assert_eq!(verdict(&policy, "touch a; rm -rf /"), Judgement::Deny);
@@ -71,7 +71,7 @@ fn what_is_denied_stays_denied() {
 }
 
 #[test]
-fn what_only_a_person_can_answer_is_not_stored() {
+fn approvals_that_only_a_person_can_give_are_not_stored() {
     for command in ["touch a; echo '", "$x", "eval \"$x\"", "rm -rf \"$x\"", "cat *.pem", "echo x > .git/config"] {
         let pending = bash(&Policy::default(), command).unwrap_or_else(|| panic!("{command} runs without a question"));
         assert!(pending.always().is_err(), "{command}: {:?}", pending.always());
@@ -81,7 +81,7 @@ fn what_only_a_person_can_answer_is_not_stored() {
 }
 
 #[test]
-fn a_file_is_stored_with_its_tool() {
+fn an_always_answer_for_a_file_covers_only_its_tool() {
     let write = |policy: &Policy, tool: &str, path: &str| {
         let args = json!({"path": path, "content": "x"});
         let edit = json!({"path": path, "old": "a", "new": "b"});
@@ -102,7 +102,7 @@ fn a_file_is_stored_with_its_tool() {
 }
 
 #[test]
-fn the_mode_that_asks_for_everything_offers_nothing() {
+fn always_is_not_available_in_the_mode_that_asks_about_everything() {
     let policy = Policy::default().ask(AskMode::Always);
     for command in ["ls", "touch a"] {
         assert!(bash(&policy, command).expect("it asks").always().is_err(), "{command}");
@@ -110,7 +110,7 @@ fn the_mode_that_asks_for_everything_offers_nothing() {
 }
 
 #[test]
-fn a_decision_marks_what_asks() {
+fn a_decision_marks_the_parts_that_ask() {
     let text = "ls é; touch a > b; cat x | wc -l && make";
     let decision = Policy::default().judge_command(text, "", &LINKED);
     let marked: Vec<&str> = decision.marks.iter().map(|mark| &text[mark.clone()]).collect();
@@ -122,7 +122,7 @@ fn a_decision_marks_what_asks() {
 }
 
 #[test]
-fn a_session_remembers_until_it_ends() {
+fn answers_are_remembered_until_the_session_ends() {
     let block = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"touch a\"}}\n```\n";
     let mut session = Session::new(SessionOptions::default(), Arc::new(catalog()), Policy::default(), Arc::new(LINKED));
     session.handle(Input::User("go"));

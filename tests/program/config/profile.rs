@@ -100,8 +100,8 @@ fn write(name: &str) -> String {
     format!("```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"{name}\", \"content\": \"x\"}}}}\n```\n")
 }
 
-/// In a truncated reply, the profile decides whether a call before the closing tag is reasoning. Without the profile
-/// the call would run.
+/// The reply is cut off before its closing tag. Only the profile shows that the call in it is reasoning; without the
+/// profile the call would run.
 #[test]
 fn the_next_run_reads_reasoning_from_its_first_reply_on() {
     let place = Place::new();
@@ -153,8 +153,8 @@ fn the_next_run_knows_the_dialect() {
     place.asks(&["--dialects", "all"], &[(llama, "stop"), ("Done.", "stop")]);
     assert!(place.there("ran.txt"), "an option counts over it");
 
-    // Another model now has this name: three calls in its dialect, of which the read-only ones run, replace the known
-    // dialect.
+    // Now another model has this name. Three calls in its dialect replace the known dialect, and until then only
+    // read-only calls run.
     let looks = "<function=list_files>{}</function>";
     place.asks(&[], &[(looks, "stop"), (looks, "stop"), (looks, "stop"), ("None.", "stop")]);
     assert_eq!(place.known()[0]["dialect"]["value"], "llama");
@@ -235,7 +235,7 @@ fn a_damaged_profile_is_reported_once_and_learned_again() {
 
 /// The password of a URL is sent to the server only.
 #[test]
-fn no_password_is_kept() {
+fn passwords_are_not_stored() {
     let place = Place::new();
     let url = place.url.replace("http://", "http://me:hidden@");
     *place.replies.lock().unwrap() = vec![("Hm.\n</think>\nYes.\n".to_owned(), "stop")];

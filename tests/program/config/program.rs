@@ -89,7 +89,7 @@ fn yes_does_not_let_a_command_leave_the_sandbox_unless_the_users_own_settings_do
         let explained: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(explained["effective"], if is_granted { "run" } else { "deny" });
 
-        // With the other modes a user is asked, but this run has no terminal.
+        // In the other modes the program would ask, which it cannot do without a terminal.
         for mode in ["sandboxed", "risky", "always"] {
             let ran = place.run(&["exec", "--ask", mode], &outside);
             assert!(ran.status != 0 && !ran.out.contains("it ran"), "{mode}: {}", ran.said());
@@ -101,7 +101,7 @@ fn yes_does_not_let_a_command_leave_the_sandbox_unless_the_users_own_settings_do
 }
 
 #[test]
-fn every_layer_counts_over_the_one_below() {
+fn each_layer_of_settings_overrides_the_one_below() {
     let place = Place::new();
     assert_eq!(place.value("ask", &[]), ("risky".into(), "default".into()));
     let place = place.own("ask = \"sandboxed\"\nmodel = \"mine\"\nlang = \"pt\"\n");
@@ -146,7 +146,7 @@ fn rules_of_all_layers_hold() {
 }
 
 #[test]
-fn a_project_cannot_loosen_nor_choose_who_answers() {
+fn a_project_cannot_loosen_the_policy_or_choose_the_backend() {
     for (text, wanted) in [
         ("[commands]\nallow = [\"make\"]\n", "line 2, column 1: commands.allow is not allowed here"),
         ("[paths]\nallow = [\"*.pem\"]\n", "line 2, column 1: paths.allow is not allowed here"),
@@ -180,7 +180,7 @@ fn a_project_cannot_loosen_nor_choose_who_answers() {
 }
 
 #[test]
-fn trust_is_for_exactly_this_content() {
+fn trust_applies_only_to_the_exact_content() {
     let place = Place::new().project("model = \"theirs\"\n");
     let alone = place.run(&["config", "trust"], "y\n");
     assert_eq!(alone.status, 2, "nobody is there to say yes");
@@ -213,7 +213,7 @@ fn a_link_is_named_and_the_other_files_are_trusted() {
 }
 
 #[test]
-fn trust_is_for_this_project_alone() {
+fn trust_applies_only_to_one_project() {
     let place = Place::new().project("model = \"theirs\"\n");
     assert_eq!(place.run(&["config", "trust", "--yes"], "").status, 0);
     let other = place.home.join("other");
@@ -226,7 +226,7 @@ fn trust_is_for_this_project_alone() {
 }
 
 #[test]
-fn a_project_file_is_a_plain_file() {
+fn a_project_file_must_be_a_plain_utf_8_file_of_limited_size() {
     let place = Place::new();
     let path = place.root.join(".toolfence.toml");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -280,7 +280,7 @@ fn mistakes_are_reported_in_the_language_of_the_user() {
         let ran = Place::new().own(text).run(&["config", "show", "--lang", "pt"], "");
         assert!(ran.status == 2 && ran.err.contains(told), "{told}: {}", ran.err);
     }
-    // The `lang` of the user's file also applies to errors in the project's file.
+    // The user's `lang` also applies to errors in the project's file.
     let place = Place::new().own("lang = \"pt\"\nask = \"always\"\n").project("model = \"x\"\n");
     let ran = place.run(&["tools"], "");
     let told = "model define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
@@ -348,7 +348,7 @@ fn custom_checkers_run() {
         ("a.lua", "a = 1\n", "a = 1\nWRONG\n", "read by bash, at line 2: it is WRONG."),
         ("docs/a.txt", "a\n", "a\nb\nWRONG\n", "read by bash, at line 3: it is WRONG."),
         ("-P/docs/a.txt", "a\n", "WRONG\n", "read by bash, at line 1: it is WRONG."),
-        // The built-in checkers follow one that is not installed.
+        // If a configured checker is not installed, the built-in one checks instead.
         ("a.py", "def f(): pass\n", "def f(:\n", ", at line 1, column "),
     ] {
         let write = |content: &str| {
@@ -375,7 +375,7 @@ fn custom_checkers_run() {
 
 /// Prices in the user's settings file are used to compute the cost.
 #[test]
-fn prices_are_read_and_counted_with() {
+fn configured_prices_determine_the_cost() {
     let place = Place::new().own(
         "model = \"tiny\"\n[prices.tiny]\ninput = 1000\noutput = 2_000.5\n[prices.\"b/c\"]\ninput = 0\ncached = 0.5\noutput = 1\n",
     );
@@ -453,7 +453,7 @@ fn tools_cannot_change_the_target_of_a_linked_settings_file() {
 }
 
 #[test]
-fn a_persona_tightens() {
+fn a_persona_can_only_tighten_the_policy() {
     let place = Place::new().own("persona = \"careful.md\"\nask = \"never\"\n");
     let persona = |policy: &str| {
         let text = format!("+++\nname = \"careful\"\n[policy]\n{policy}+++\nYou are careful.\n");
@@ -475,7 +475,7 @@ fn a_persona_tightens() {
 }
 
 #[test]
-fn explain_says_which_command_met_a_rule() {
+fn explain_names_the_command_that_matched_a_rule() {
     let place = Place::new();
     let explained = place.verdict("ls; rm -rf /; mkdir m*", &[]);
     assert_eq!(explained["commands"], json!(["ls", "rm -rf /", "mkdir m*"]));
@@ -491,7 +491,7 @@ fn explain_says_which_command_met_a_rule() {
 }
 
 #[test]
-fn commands_that_look_at_the_project_are_asked_after_a_change() {
+fn project_checks_run_after_a_change() {
     let line = "! grep -rn WRONG --include=*.txt .";
     let place = Place::new().own(&format!("[checks]\ncommands = [\"{line}\"]\n"));
     assert!(place.run(&["config", "show"], "").out.contains(line));

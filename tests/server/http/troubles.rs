@@ -20,7 +20,7 @@ async fn failure(options: HttpOptions) -> String {
     ask(options, &mut Seen::default()).await.unwrap_err().to_string()
 }
 
-/// Starts an HTTPS server that answers every request with a word. `asks`: it requires a client certificate.
+/// Starts an HTTPS server that answers every request with a word. With `asks`, it requires a client certificate.
 pub(crate) fn https(asks: bool) -> String {
     let provider = Arc::new(rustls_graviola::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
@@ -53,7 +53,7 @@ pub(crate) fn https(asks: bool) -> String {
 }
 
 #[tokio::test]
-async fn connection_errors_say_what_to_do() {
+async fn connection_errors_explain_what_to_do() {
     let refused = failure(options("http://127.0.0.1:1/v1")).await;
     assert!(refused.contains("Connection refused") && refused.contains("No server listens there"), "{refused}");
     let unknown = failure(options("http://no-such-host.invalid/v1")).await;
@@ -81,7 +81,7 @@ async fn connection_errors_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn an_authority_and_a_certificate_of_ones_own_open_https() {
+async fn custom_authorities_and_client_certificates_work() {
     for asks in [false, true] {
         let mut trusting = options(&https(asks));
         trusting.authorities = Some(AUTHORITY.to_vec());
@@ -123,7 +123,7 @@ fn certificates_and_headers_that_cannot_be_used_are_named() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_in_the_place_of_the_server() {
+async fn requests_go_through_the_configured_proxy() {
     let (proxy, asked) = serve(vec![good()]).await;
     let mut through_proxy = options("http://model.example/v1");
     through_proxy.proxy = Some(proxy.replace("/v1", ""));

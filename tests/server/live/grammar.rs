@@ -1,5 +1,5 @@
-//! Constrained decoding with a real server: llama.cpp with random weights under our grammar writes only calls that
-//! parse strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` sets a larger number of replies than the default.
+//! Tests constrained decoding with a real llama.cpp server. Even with random weights, it writes only calls that parse
+//! strictly and fit their tool. `TOOLFENCE_LIVE_ROUNDS` sets a larger number of replies than the default.
 
 use super::{Seen, Server, ask, options};
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ fn alone() -> impl Iterator<Item = Catalog> {
 }
 
 #[tokio::test]
-async fn noise_under_the_grammar_is_nothing_but_valid_calls() {
+async fn random_output_under_the_grammar_is_only_valid_calls() {
     let Some(mut run) = Run::new() else { return };
     for catalog in alone() {
         let text = grammar::gbnf(&catalog, &small(Start::Reply, CALLS));
@@ -116,7 +116,7 @@ async fn noise_under_the_grammar_is_nothing_but_valid_calls() {
 }
 
 #[tokio::test]
-async fn noise_under_the_bare_grammar_is_one_valid_call() {
+async fn random_output_under_the_bare_grammar_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
     for catalog in alone() {
         let text = grammar::gbnf(&catalog, &small(Start::Bare, 1));
@@ -129,7 +129,7 @@ async fn noise_under_the_bare_grammar_is_one_valid_call() {
 }
 
 /// Returns `true` for escapes of NUL and of unpaired surrogates, which a schema cannot forbid.
-fn is_spoiled_by_an_escape(reply: &str) -> bool {
+fn has_unfit_escape(reply: &str) -> bool {
     let half =
         |at: usize| matches!(reply.as_bytes()[at..], [_, _, b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]);
     reply.contains("\\u0000") || reply.match_indices("\\u").any(|(at, _)| half(at))
@@ -138,7 +138,7 @@ fn is_spoiled_by_an_escape(reply: &str) -> bool {
 /// The server parses such replies itself and cuts those with invalid UTF-8. They are counted separately, and requested
 /// again with another seed.
 #[tokio::test]
-async fn noise_under_the_schema_is_one_valid_call() {
+async fn random_output_under_the_schema_is_one_valid_call() {
     let Some(mut run) = Run::new() else { return };
     let wanted = rounds() / 3;
     let (mut cut, mut spoiled) = (0, 0);
@@ -152,7 +152,7 @@ async fn noise_under_the_schema_is_one_valid_call() {
             }
             match run.reply(seed, ("response_format", format.clone())).await {
                 (_, FinishReason::Cut) => cut += 1,
-                (reply, _) if is_spoiled_by_an_escape(&reply) => spoiled += 1,
+                (reply, _) if has_unfit_escape(&reply) => spoiled += 1,
                 (reply, _) => {
                     run.count(&reply, 1, true, &catalog);
                     whole += 1;
@@ -167,7 +167,7 @@ async fn noise_under_the_schema_is_one_valid_call() {
 
 /// The server accepts the default grammar with its large bounds, and the grammar with the largest bounds.
 #[tokio::test]
-async fn the_server_takes_the_bounds_as_they_come() {
+async fn the_server_accepts_default_and_maximum_bounds() {
     let Some(server) = Server::start(&[]) else { return };
     let most = usize::MAX;
     let starts = [Start::Reply, Start::Trigger, Start::Bare];

@@ -102,7 +102,7 @@ fn repeated(received: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_block_that_the_server_cut_is_put_together_or_asked_for_again() {
+async fn a_truncated_block_is_joined_or_requested_again() {
     let Some(server) = Server::start(&[]) else { return };
     // This model has one token for each byte.
     let cut = u32::try_from(block().find("breaks off").unwrap()).unwrap();

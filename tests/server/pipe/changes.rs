@@ -86,7 +86,7 @@ fn changes_are_asked_about_after_the_command_and_kept_after_a_yes() {
 }
 
 #[test]
-fn the_reason_of_a_no_reaches_the_model_and_nothing_is_kept() {
+fn the_reason_of_a_denial_reaches_the_model_and_nothing_is_kept() {
     let project = Project::new();
     let Some(pipe) = project.pipe(AskMode::Risky) else { return };
     served(pipe, async |client: &mut Client| {
@@ -102,7 +102,7 @@ fn the_reason_of_a_no_reaches_the_model_and_nothing_is_kept() {
 }
 
 #[test]
-fn an_answer_that_the_question_does_not_take_leaves_it_open() {
+fn an_invalid_answer_leaves_the_question_open() {
     let project = Project::new();
     let Some(pipe) = project.pipe(AskMode::Always) else { return };
     served(pipe, async |client: &mut Client| {
@@ -129,7 +129,7 @@ fn an_answer_that_the_question_does_not_take_leaves_it_open() {
 }
 
 #[test]
-fn always_keeps_the_changes_of_the_same_command_and_project_those_of_every_call() {
+fn always_applies_to_the_same_command_and_project_to_every_call() {
     let project = Project::new();
     let Some(pipe) = project.pipe(AskMode::Risky) else { return };
     served(pipe, async |client: &mut Client| {
@@ -214,7 +214,7 @@ fn a_turn_that_is_cancelled_at_the_question_keeps_nothing_and_the_pipe_serves_th
     });
 }
 
-/// A command whose question is longer than the stream buffers, so that the pipe cannot write all of it.
+/// A command whose question does not fit into the stream buffers, so that the pipe cannot write all of it at once.
 const LONG: &str = "seq 1 30000 > new.txt";
 
 #[test]

@@ -60,7 +60,7 @@ fn the_pipe_reads_nothing_while_its_output_is_unread() {
             said += 1;
             assert!(said < 1000, "all of it is kept somewhere");
         }
-        // A line that was not written completely is lost with its future; complete lines are answered.
+        // A future that is dropped in the middle of a write loses its line. The pipe answers the complete lines.
         let mut heard = 0;
         while heard + 10_000 < said * 10_000 {
             let line = client.hear().await;
@@ -95,7 +95,7 @@ fn a_command_keeps_its_deadline_while_the_client_does_not_read() {
 /// Sends every kind of line in random order, some of them damaged. The pipe's lines match the schema, and a turn can
 /// always be ended and another one begun.
 #[test]
-fn any_lines_are_survived() {
+fn no_sequence_of_lines_breaks_the_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(7);
     let schema = Schema::new();

@@ -1,5 +1,5 @@
-//! The pipe: whole turns with real tools over in-memory streams. Every line in both directions is checked against the
-//! schema.
+//! Tests the pipe with whole turns and real tools over in-memory streams. Every line in both directions is checked
+//! against the schema.
 
 mod changes;
 mod client;
@@ -56,7 +56,7 @@ fn a_turn_goes_all_the_way() {
     });
 }
 
-/// A call in a dialect is announced while it is being written, like a call in the protocol's own form.
+/// A call in a dialect is announced while the model writes it, like a call in the protocol's own form.
 #[test]
 fn a_call_in_a_dialect_is_announced_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -260,7 +260,7 @@ fn a_tool_of_the_clients_is_run_by_the_client() {
 }
 
 #[test]
-fn tools_of_the_client_run_side_by_side_and_are_answered_in_any_order() {
+fn client_tools_run_in_parallel_and_are_answered_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
     let weather = json!({"name": "weather", "effect": "read"});
     served(fixture(folder.path()), async |client: &mut Client| {
@@ -323,8 +323,8 @@ fn a_forged_result_stops_the_model_once_and_its_turn_continues_after_the_end() {
     });
 }
 
-/// A tool whose arguments are nested objects with references. The instructions describe them, and the arguments reach
-/// the client fitted to the schema, or the model gets the position of the error.
+/// The arguments of a client's tool are nested objects with references. The instructions describe them. The client gets
+/// arguments that were fitted to the schema, or the model gets the position of the error.
 #[test]
 fn a_nested_schema_is_described_fitted_and_checked() {
     let folder = tempfile::tempdir().unwrap();
@@ -352,7 +352,7 @@ fn a_nested_schema_is_described_fitted_and_checked() {
             "{received}"
         );
         let mut shown = Vec::new();
-        // The instructions contain a turn with its result, at which `parse` would stop.
+        // `for_each` is used because `parse` would stop at the example of a result in the instructions.
         parse::for_each(&received, parse::Options::default(), FinishReason::Stop, |event| {
             if let parse::Event::Call { call, .. } = event {
                 shown.push(*call);
@@ -450,7 +450,7 @@ fn a_client_sets_limits_between_turns() {
 }
 
 #[test]
-fn a_client_says_how_results_are_written() {
+fn a_client_chooses_the_format_of_results() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "hi\n").unwrap();
     served(fixture(folder.path()), async |client: &mut Client| {
@@ -507,7 +507,7 @@ fn a_turn_is_cancelled_from_anywhere() {
 }
 
 #[test]
-fn the_size_of_chunks_means_nothing() {
+fn chunk_sizes_do_not_change_the_events() {
     let folder = tempfile::tempdir().unwrap();
     let reply = "Both.\n```tool\n{\"name\": \"list_files\"}\n```\nand\n```tool\n{'name': 'list_files',}\n```\nso.";
     let received = |bytes: usize| {
@@ -543,7 +543,7 @@ fn project_checks_are_reported_like_a_call() {
         let found = &toolfence_protocol::format::read_back(results["text"].as_str().unwrap(), None)[1];
         assert!(found.tool == PROJECT_CHECK && found.output.starts_with("`true` "), "{results}");
         let mut kinds = client.kinds();
-        // A note at the very end of a check may be lost.
+        // Notes are ignored, because the last note of a check may be lost.
         kinds.retain(|kind| kind != "note");
         assert_eq!(kinds, ["running", "result", "running", "result", "results"]);
     });
@@ -589,7 +589,7 @@ fn a_turn_that_does_not_fit_is_compacted_and_reported() {
     pipe.session.window = Some(WINDOW);
     served(pipe, async |client: &mut Client| {
         client.until("ready").await;
-        // The client's copy of the turn after its user's prompt.
+        // This is the client's copy of the turn, without the prompt.
         let (mut note, mut turn) = (Value::Null, Vec::<Value>::new());
         let (mut compactions, mut most) = (0, 0);
         for file in 0..12 {

@@ -13,7 +13,7 @@ fn plain(streamed: bool) -> String {
 }
 
 #[tokio::test]
-async fn an_upstream_that_fails_is_reported_as_an_error() {
+async fn a_failed_upstream_is_reported_as_an_error() {
     let call = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"x\"}}\n```\n";
     let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let (said, called) = (text("So. "), text(call));
@@ -110,7 +110,7 @@ async fn a_line_that_never_ends_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_asked_for_is_not_kept_without_end() {
+async fn an_unrequested_stream_is_bounded() {
     let small = |options: &mut toolfence_server::proxy::ProxyOptions| options.body = 100_000;
     let words = "words ".repeat(100);
     let thought = chunk(&json!({"reasoning_content": words}), None);
@@ -143,7 +143,7 @@ async fn a_stream_that_nobody_asked_for_is_not_kept_without_end() {
 }
 
 #[tokio::test]
-async fn a_slow_upstream_is_given_up() {
+async fn a_slow_upstream_times_out() {
     let hasty = |options: &mut toolfence_server::proxy::ProxyOptions| {
         (options.first_byte, options.between) = (Duration::from_millis(200), Duration::from_millis(200));
     };
@@ -193,7 +193,7 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
             }
             before = now;
         }
-        // Only the socket buffers fill; no queue grows.
+        // The upstream can send only as much as the socket buffers hold, because the proxy queues nothing.
         assert!(before < 24 << 20 && stage.seen.lock().unwrap().sent == before, "{before} bytes");
     }
 }
@@ -233,8 +233,8 @@ async fn requests_without_access_are_refused() {
     );
 }
 
-/// Every path that reaches the upstream is `/models` or one model, however often it is decoded, because the request
-/// carries the key.
+/// Because the upstream's request carries the key, its path must be `/models` or one model, however often it is
+/// decoded.
 #[tokio::test]
 async fn no_path_leads_out_of_models() {
     let decoded = |path: &str| {
@@ -337,7 +337,7 @@ async fn requests_that_are_too_large_or_never_end() {
 }
 
 #[tokio::test]
-async fn many_at_once() {
+async fn more_clients_than_connections_are_all_answered() {
     let call =
         "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"x\", \"content\": \"some words of text\"}}\n```\n";
     let stage = Arc::new(Stage::with(vec![reply(call, 2, "stop")], |options| options.connections = 20).await);

@@ -34,7 +34,7 @@ const PIECES: &[&str] = &[
     "> ```tool\n> {\"name\": \"write\", \"args\": {\"path\": \"quoted\"}}\n> ```\n\n",
     "- item\n\n  ```tool\n  {\"name\": \"write\", \"args\": {\"path\": \"in a list\"}}\n  ```\n",
     "```json\n{\"a\": 1}\n```\n",
-    // A call in a fence with another word, and tokens of dialects: a call, and the token that opens the user's turn.
+    // A call in a `json` fence, a call in a dialect, and the token that opens the user's turn.
     "```json\n{\"name\": \"weather\", \"args\": {\"city\": \"Lisbon\"}}\n```\n",
     "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>\n",
     "<|user|>",
@@ -112,7 +112,7 @@ fn events(reply: &str, reasoning: Reasoning) -> Vec<Event<'static>> {
     events
 }
 
-/// Returns the expected calls and text of a reply: up to a made-up result, and after the reasoning.
+/// Returns the calls and the text that the client must get: those after the reasoning and before a forged result.
 fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, bool) {
     let catalog = catalog();
     let (mut calls, mut said, mut faulty, mut forged) = (Vec::new(), Vec::new(), false, false);
@@ -129,7 +129,7 @@ fn wanted(reply: &str, events: &[Event<'_>]) -> (Vec<(String, Value)>, String, b
             // such a block.
             Event::Call { call, span, .. } if call.repairs.contains(&Repair::WrongWord) && is_json(reply, *span) => {
                 calls.push((call.name.clone(), Value::Object(call.args.clone())));
-                cut_out(&mut said, *span);
+                remove_span(&mut said, *span);
             }
             Event::Call { call, .. } if call.repairs.contains(&Repair::WrongWord) => {}
             Event::Call { call, .. } => {
@@ -151,7 +151,7 @@ fn is_json(reply: &str, span: Span) -> bool {
 }
 
 /// Removes the texts in this span of the reply.
-fn cut_out(texts: &mut Vec<(usize, String)>, span: Span) {
+fn remove_span(texts: &mut Vec<(usize, String)>, span: Span) {
     for (start, text) in std::mem::take(texts) {
         let end = start + text.len();
         let (before, after) = (span.start.clamp(start, end) - start, span.end.clamp(start, end) - start);
@@ -190,7 +190,7 @@ async fn a_stream_has_the_content_of_the_whole_reply() {
         let forged = reply.contains("tool_result") || reply.contains("<|user|>");
         let exact = calls.is_empty() && !forged && !reply.contains("<think>");
         match exact {
-            // Text that was sent before it turned out to be reasoning is not taken back.
+            // Text that was sent before it turned out to be reasoning cannot be withdrawn, so compare only the end.
             _ if unopened => assert!(received.text.trim().ends_with(said.trim()), "{case}"),
             true => assert_eq!(received.text, said, "{case}"),
             false => assert_eq!(received.text.trim(), said.trim(), "{case}"),
@@ -271,8 +271,8 @@ fn damaged(random: &mut Random, text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// For any upstream stream, the client gets complete events and a stream that ends, with `tool_calls` only if every
-/// call is valid.
+/// For any damaged upstream stream, the client gets complete events and an end of its stream. The finish reason is
+/// `tool_calls` only if every call is valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_stream_is_still_a_stream() {
     let mut random = Random::new(9);

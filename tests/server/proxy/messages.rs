@@ -159,9 +159,9 @@ async fn a_streaming_agent_gets_a_whole_turn() {
     assert_eq!(parts[1], json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}));
 }
 
-/// A small request without tools whose answer has a required format.
+/// The client sends a small request without tools that requires a format of the answer.
 #[tokio::test]
-async fn a_form_of_the_answer_is_enforced_without_tools() {
+async fn a_required_answer_format_is_enforced_without_tools() {
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false});
     let request = json!({"model": "m", "max_tokens": 100, "stream": true, "tools": [], "system": "Give a title.",
         "messages": [{"role": "user", "content": "fix"}], "output_config": {"format": {"type": "json_schema", "schema": schema}}});
@@ -181,8 +181,8 @@ fn known(options: &mut ProxyOptions) {
     options.reasoning = Reasoning::Known;
 }
 
-/// After an error event, a client asks again without streaming; then even a call that breaks in the middle can be
-/// repaired.
+/// After an error event, the client sends its request again without streaming. Then even a call that breaks in the
+/// middle can be repaired.
 #[tokio::test]
 async fn a_call_that_broke_in_a_stream_is_repaired_without_streaming() {
     let broken = "```tool\n{\"name\": \"Bash\", \"args\": {\"command\": \"ls\" \"x\"]}\n```\n";
@@ -338,7 +338,7 @@ async fn the_choice_of_tools_becomes_instructions_in_this_api_too() {
     assert_eq!(got["content"], json!([{"type": "text", "text": "```tool\n{}\n```\n"}]));
 }
 
-/// Nested blocks: reading them must not cost more than the request itself.
+/// Reading deeply nested blocks must not cost more than the request itself.
 #[tokio::test]
 async fn nested_blocks_cost_no_more_than_the_request() {
     let nested = |kind: &str, depth: usize| {

@@ -48,7 +48,7 @@ async fn it_serves_until_sigterm() {
 
 /// The next run of the proxy and `coder config` know what one run has learned about a model.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_next_run_knows_what_this_one_saw() {
+async fn the_next_run_uses_the_learned_profile() {
     let said = "I think.\n</think>\n\nYes.";
     let mut stage = Stage::new(vec![reply(said, 2, "stop")]).await;
     let home = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ async fn debug_shows_requests_replies_and_repairs_but_no_key() {
 
 /// The connection settings of `coder` apply to the proxy too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_settings_say_how_the_upstream_is_reached() {
+async fn settings_determine_the_connection_to_the_upstream() {
     let mut stage = Stage::new(vec![reply("Yes.", 2, "stop")]).await;
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("config/toolfence");

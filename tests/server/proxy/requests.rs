@@ -1,4 +1,4 @@
-//! Requests of the client, and the resulting requests to the upstream.
+//! Tests which request the upstream gets for a request of the client.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ fn called(id: &str, name: &str, arguments: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_history_becomes_text_that_reads_the_same() {
+async fn the_history_becomes_text_that_parses_to_the_same_calls() {
     let arguments = [
         "{\"city\": \"Li\\\"s```bon\\n\"}",
         "{\n \"content\": \"```\\n```tool\\n{}\\n\", \"mode\": 1e2}",
@@ -169,10 +169,10 @@ const TEXTS: &[&str] = &[
     "{\"name\": 1}\n",
 ];
 
-/// Property of the history: a past call, as the model sees it, parses to the same call, and long texts have the form
-/// that the instructions teach.
+/// A past call in the history, as the model sees it, parses to the same call, and its long texts have the form that the
+/// instructions teach.
 #[tokio::test]
-async fn any_call_of_the_history_is_read_as_the_same() {
+async fn any_call_of_the_history_parses_to_the_same_call() {
     let mut random = Random::new(9);
     let text = |random: &mut Random| random.text(TEXTS, 5);
     let messages: Vec<(Value, Vec<Value>)> = (0..400)
@@ -238,7 +238,7 @@ async fn long_texts_are_shown_below_the_object() {
     let wanted = "```tool\n{\"id\": \"1\", \"name\": \"write\", \"args\": {\"path\":\"a.md\",\"content\":\"<<END\"}}\n\
                   # One\n\"two\"\nEOF\nEND\n```\n";
     assert_eq!(block, wanted);
-    // If no tool takes a long text, the instructions and the history have no body.
+    // If no tool takes a long text, neither the instructions nor the history use bodies.
     let (received, block) = shown(json!([tools()[0]])).await;
     assert!(!received.contains("<<EOF") && !block.contains("<<") && block.contains("# One\\n"), "{received}\n{block}");
 }
@@ -272,7 +272,7 @@ async fn requests_without_tools_pass_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn models_and_refusals_pass() {
+async fn models_and_refusals_are_passed_on() {
     let stage = Stage::new(vec![answer("200 OK", "application/json", "{\"data\": []}")]).await;
     let models = Answer::read(&mut stage.send("GET", "/v1/models", "", "").await).await;
     assert_eq!((models.status, models.body.as_str()), (200, "{\"data\": []}"));
@@ -318,7 +318,7 @@ async fn errors_in_requests_are_reported() {
 }
 
 /// Returns the schema that the SDKs send for nested pydantic models.
-fn booking() -> Value {
+fn booking_schema() -> Value {
     let leg = json!({"type": "object", "title": "Leg", "properties": {
         "origin": {"type": "string", "pattern": "^[A-Z]{3}$"}, "date": {"type": "string", "format": "date"},
     }, "required": ["origin", "date"], "additionalProperties": false});
@@ -335,12 +335,12 @@ async fn a_nested_model_is_described_checked_and_fitted() {
     let call = |args: &Value| format!("```tool\n{}\n```\n", json!({"name": "book", "args": args}));
     let leg = json!({"origin": "LIS", "date": "2024-05-17"});
     for streamed in [false, true] {
-        // A string for a number and a single element for a list need no second request.
+        // A string is fitted to a number, and a single element to a list, without a second request.
         let said = call(&json!({"legs": leg, "count": "3", "reason": "as asked"}));
         let script = if streamed { reply(&said, 3, "stop") } else { whole(&said, "stop") };
         let stage = Stage::new(vec![script]).await;
         let mut request = request(streamed);
-        request["tools"] = booking();
+        request["tools"] = booking_schema();
         let answer = stage.ask(&request).await;
         let calls = if streamed {
             ReceivedStream::of(&answer).named()
@@ -371,7 +371,7 @@ async fn a_nested_model_is_described_checked_and_fitted() {
         (json!({"legs": [{"origin": "LIS"}], "count": 1}), "legs[0].date is missing"),
     ] {
         let stage = Stage::new(vec![whole(&call(&args), "stop"), whole(&call(&right), "stop")]).await;
-        let answer = stage.ask(&with(|request| request["tools"] = booking())).await.json();
+        let answer = stage.ask(&with(|request| request["tools"] = booking_schema())).await.json();
         let arguments = answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
         assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), right);
         let asked = stage.requests();
@@ -380,7 +380,7 @@ async fn a_nested_model_is_described_checked_and_fitted() {
 }
 
 #[tokio::test]
-async fn a_form_of_the_answer_is_held_back_until_there_is_one() {
+async fn an_answer_with_a_required_format_is_held_back_until_it_is_valid() {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": true}});
     let answered = "{\"city\": \"Lisbon\"}";
@@ -432,9 +432,9 @@ async fn a_long_text_is_taught_without_escapes() {
     assert!(!got["messages"][0]["content"].as_str().unwrap().contains("<<EOF"));
 }
 
-/// Strict function schemas require every argument, and allow null for optional ones.
+/// Strict function schemas require every argument and allow null for optional ones, so null must be passed on.
 #[tokio::test]
-async fn null_is_a_value_where_the_schema_has_it() {
+async fn null_is_passed_on_if_the_schema_allows_it() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"], "additionalProperties": false});
     let tool = json!({"type": "function", "function": {"name": "f", "parameters": schema, "strict": true}});
     let asked = with(|request| request["tools"] = json!([tool]));
@@ -443,7 +443,7 @@ async fn null_is_a_value_where_the_schema_has_it() {
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"a\":null}");
 }
 
-/// A store that knows that the upstream obeys a grammar and that its template opens no reasoning.
+/// A profile store whose models obey a grammar and whose templates open no reasoning.
 struct Obeys(Form);
 
 impl Profiles for Obeys {
@@ -498,9 +498,9 @@ async fn an_upstream_that_refuses_the_grammar_is_asked_without_it() {
     assert_eq!(sent, [true, false, false]);
 }
 
-/// Strict templates accept one system message, at the beginning, and then user and assistant in turn.
+/// Strict chat templates accept one system message at the beginning, and then user and assistant messages in turn.
 #[tokio::test]
-async fn messages_come_out_as_strict_templates_need_them() {
+async fn messages_have_the_order_that_strict_templates_require() {
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
     let got = asked(&with(|request| {
         request["messages"] = json!([
@@ -549,7 +549,7 @@ async fn functions_of_the_old_form_are_refused_with_advice() {
 
 /// Pages of allowed origins may use the proxy; their browsers send a preflight first.
 #[tokio::test]
-async fn pages_of_named_origins_may_ask() {
+async fn pages_of_allowed_origins_may_send_requests() {
     let page = "https://chat.example";
     let named = |options: &mut toolfence_server::proxy::ProxyOptions| {
         (options.origins, options.key) = (vec!["https://chat.example".into()], Some("secret".into()));

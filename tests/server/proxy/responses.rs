@@ -3,7 +3,7 @@
 use super::support::*;
 use serde_json::{Value, json};
 
-/// An answer that a client has collected from a stream or from a whole answer.
+/// An answer that a client has collected, streamed or not.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Collected {
     pub(super) items: Vec<Value>,
@@ -134,7 +134,7 @@ async fn a_streaming_agent_gets_a_whole_turn() {
 }
 
 #[tokio::test]
-async fn a_tool_of_a_namespace_comes_back_with_it() {
+async fn calls_of_a_namespaced_tool_keep_its_namespace() {
     for name in ["agents__close", "close", "agents.close"] {
         let stage = Stage::new(vec![reply(&called(name, &json!({"target": "x"})), 3, "stop")]).await;
         let got = collect(&stage.post("/responses", &agent(&json!("go"))).await);
@@ -171,8 +171,8 @@ async fn a_custom_tool_takes_a_verbatim_body() {
     assert!(shown.contains(&format!("\n{patch}EOF\n")), "{shown}");
 }
 
-/// A client without streaming sends the received items with its next request, messages without a type, and content in
-/// both forms.
+/// Without streaming, a client sends the received items back in its next request. It may omit the type of messages and
+/// use either form of content.
 #[tokio::test]
 async fn a_client_without_streaming_gets_whole_answers() {
     let tools = json!([{"type": "function", "name": "look", "strict": true, "description": "Weather", "parameters":
@@ -223,7 +223,7 @@ async fn a_plain_conversation_is_translated_and_its_text_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_form_of_the_answer_is_enforced_with_and_without_tools() {
+async fn a_required_answer_format_is_enforced_with_and_without_tools() {
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]});
     let format = json!({"type": "json_schema", "name": "t", "schema": schema, "strict": true});
     let named = json!({"type": "json_schema", "json_schema": {"name": "t", "schema": schema, "strict": true}});
@@ -321,7 +321,7 @@ async fn a_reference_to_a_text_of_an_earlier_answer_is_that_text() {
     }
 }
 
-/// A reference has a few bytes, and its text may have many.
+/// A reference is short and its text may be long, so a request could grow by repeating references.
 #[tokio::test]
 async fn references_cannot_make_a_request_grow_without_end() {
     let stage = Stage::new(vec![reply(&"x".repeat(1 << 20), 1 << 16, "stop")]).await;

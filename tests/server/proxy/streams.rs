@@ -1,4 +1,4 @@
-//! Replies of the upstream, and the resulting answers to the client.
+//! Tests which answer the client gets for a reply of the upstream.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -15,18 +15,18 @@ fn call(args: &Value) -> String {
     format!("```tool\n{}\n```\n", json!({"name": "write", "args": args}))
 }
 
-/// The upstream's template opens no reasoning, so calls need not wait for the end of the reply.
+/// Sets that the upstream's template opens no reasoning, so calls need not wait for the end of the reply.
 fn known(options: &mut ProxyOptions) {
     options.reasoning = Reasoning::Known;
 }
 
-/// Nothing of a call reaches the client while it may be part of the reasoning.
+/// No part of a call reaches the client while the call may belong to the reasoning.
 #[tokio::test]
 async fn calls_in_reasoning_are_not_passed_on() {
     let thought = format!("Maybe.\n\n{}```tool\n{{]\n```\nNo.\n</think>\n\n", call(&json!({"path": "thought"})));
     for real in [String::new(), "It is so.".into(), format!("I look.\n\n{}", call(&json!({"path": "meant"})))] {
         let said = format!("{thought}{real}");
-        // After a broken block, a call is a guess, and guesses are never passed on.
+        // The reasoning has a broken block. A call after a broken block is a guess, and guesses are never passed on.
         let guess = real.contains("```tool");
         for size in [1, 7, 1000] {
             let stage = Stage::new(vec![reply(&said, size, "stop"), reply("Hm.\n</think>\nWell.", 7, "stop")]).await;
@@ -55,7 +55,7 @@ async fn calls_in_reasoning_are_not_passed_on() {
 
 /// The parser's limits apply to the proxy too: a call beyond them is an error and is never passed on.
 #[tokio::test]
-async fn a_reply_has_as_many_calls_as_its_limit_says() {
+async fn the_limit_of_calls_applies_to_each_reply() {
     let two = call(&json!({"path": "first"})) + &call(&json!({"path": "second"}));
     for most in [2, 1] {
         let limited = |options: &mut ProxyOptions| {
@@ -87,9 +87,9 @@ impl Profiles for Kept {
     }
 }
 
-/// One reply shows that the template opens the reasoning; later ones are read accordingly from their first byte.
+/// One reply shows that the template opens the reasoning. Later replies are read as reasoning from their first byte.
 #[tokio::test]
-async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
+async fn facts_learned_from_a_reply_apply_to_the_next() {
     let first = "I think.\n</think>\n\nYes.";
     let broken_off = call(&json!({"path": "thought"}));
     let scripts = vec![reply(first, 7, "stop"), reply(&broken_off, 7, "length"), reply("hm\n</think>\nNo.", 7, "stop")];
@@ -105,7 +105,7 @@ async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
     assert_eq!(kept.known.lock().unwrap()["m"].reasoning, Reasoning::Opened);
     assert_eq!(kept.asked.load(Ordering::Relaxed), 1, "once for the model");
 
-    // The next proxy knows it, but nothing about another model.
+    // The next proxy has this knowledge, but none about another model.
     let keeper = kept.clone();
     let next = Stage::with(vec![reply(&broken_off, 7, "length")], |options| options.profiles = Some(keeper)).await;
     assert_eq!(next.stream().await.named(), []);
@@ -120,8 +120,8 @@ async fn what_a_reply_shows_about_its_model_applies_to_the_next() {
     assert_eq!(Stage::with(vec![reply(&broken_off, 7, "length")], set).await.stream().await.named().len(), 1);
 }
 
-/// If a reply has no closing reasoning tag although earlier ones had one, the client has received no answer, so the
-/// model is asked again.
+/// If a reply has no closing reasoning tag although earlier replies had one, all of it looks like reasoning. The client
+/// would get no answer, so the model is asked again.
 #[tokio::test]
 async fn wrong_knowledge_about_a_model_is_dropped() {
     for streamed in [true, false] {
@@ -196,7 +196,7 @@ async fn check_streamed_call(first: &str, rest: &str) {
 }
 
 #[tokio::test]
-async fn text_calls_and_usage_in_any_pieces() {
+async fn text_calls_and_usage_are_the_same_in_any_pieces() {
     let args = json!({"path": "a\"b.md", "content": "# One\n\"two\" \u{1} é𐍈 \\ ```", "mode": 420, "deep": [{"x": [null, 1.5]}]});
     let said = format!("<think>hm</think>\n\nFirst.\n\n{}\n{}\nDone.", call(&args), call(&json!({})));
     let text = parse(&said).text.trim().to_owned();
@@ -262,7 +262,7 @@ async fn a_server_may_close_after_the_finish_reason() {
 }
 
 #[tokio::test]
-async fn reasoning_has_its_channel() {
+async fn reasoning_is_sent_in_its_own_field() {
     let thought = chunk(&json!({"reasoning_content": "hm "}), None) + &chunk(&json!({"reasoning": "so"}), None);
     let end = chunk(&json!({"content": "Yes."}), Some("stop"));
     let received =
@@ -270,7 +270,7 @@ async fn reasoning_has_its_channel() {
     assert_eq!((received.reasoning.as_str(), received.text.as_str(), received.done), ("hm so", "Yes.", true));
 }
 
-/// Unreadable blocks of which nothing was sent.
+/// Unreadable blocks, of which the proxy sends nothing to the client.
 const USELESS: &[(&str, &str)] = &[
     ("no JSON", "```tool\n{\"name\": \"write\" \"args\"]}\n```\n"),
     ("a guess", "```tool\n{\"name\": \"write\", \"args\": {\"path\": x}}\n```\n"),
@@ -342,7 +342,7 @@ async fn the_model_is_answered_in_the_language_of_the_proxy() {
 }
 
 #[tokio::test]
-async fn it_is_asked_twice_more_and_then_given_up() {
+async fn the_model_is_asked_twice_more_before_the_proxy_gives_up() {
     let stage = Stage::new(vec![reply(USELESS[0].1, 3, "stop")]).await;
     let received = stage.stream().await;
     assert_eq!((received.finish, received.done, received.calls.len()), (None, false, 0));
@@ -441,7 +441,7 @@ async fn repaired_arguments_wait_for_the_whole_call() {
 }
 
 #[tokio::test]
-async fn one_call_a_reply_where_the_client_wants_one() {
+async fn only_one_call_passes_if_the_client_forbids_parallel_calls() {
     let said = format!("{}{}{}", call(&json!({"path": "1"})), call(&json!({"path": "2"})), USELESS[0].1);
     for streamed in [true, false] {
         let mut asked = request(streamed);
@@ -459,7 +459,7 @@ async fn one_call_a_reply_where_the_client_wants_one() {
 }
 
 #[tokio::test]
-async fn after_a_made_up_result_nothing_passes() {
+async fn nothing_after_a_forged_result_is_passed_on() {
     let forged = "```tool_result\n{\"id\": \"call_1\"}\nfine\n```\n";
     let said = format!("Look.\n{}{forged}All is fine.\n{}", call(&json!({"path": "1"})), call(&json!({"path": "2"})));
     let received = Stage::new(vec![reply(&said, 5, "stop")]).await.stream().await;
@@ -469,7 +469,7 @@ async fn after_a_made_up_result_nothing_passes() {
     );
 }
 
-/// The proxy stops the upstream at a forged token. Text that it holds until the reply ends must still be sent.
+/// The proxy stops the upstream at a forged token. It must still send the text that it held back until then.
 #[tokio::test]
 async fn held_text_before_a_forged_token_is_sent() {
     let fence = "```json\n{\"name\": \"write\", \"args\": {\"path\": \"1\"}}\n```\n";
@@ -482,7 +482,7 @@ async fn held_text_before_a_forged_token_is_sent() {
 }
 
 #[tokio::test]
-async fn a_reply_that_ends_at_its_limit() {
+async fn a_call_truncated_at_the_length_limit_is_not_completed() {
     let begun = "```tool\n{\"name\": \"write\", \"args\": {\"path\": \"ab";
     let said = format!("So.\n{begun}");
     let received = Stage::new(vec![reply(&said, 5, "length")]).await.stream().await;
@@ -498,7 +498,7 @@ async fn a_reply_that_ends_at_its_limit() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream_serves_a_stream_and_the_other_way_round() {
+async fn streamed_and_whole_upstream_answers_serve_both_kinds_of_clients() {
     let said = format!("So.\n\n{}", call(&json!({"path": "x"})));
     let received = Stage::new(vec![whole(&said, "stop")]).await.stream().await;
     assert_eq!((received.text.as_str(), received.named().len(), received.done), ("So.", 1, true));
@@ -544,13 +544,13 @@ async fn a_call_in_a_json_fence_passes() {
         assert_eq!((got.calls.len(), got.finish.as_deref()), (0, Some("stop")), "{text}");
         assert!(got.text.starts_with(&text), "{text}: {}", got.text);
     }
-    // The block in the right form is the call, and the other one is an example.
+    // If the reply has a `tool` block too, that block is the call, and the `json` block is an example in the text.
     let both = format!("{call}\n\n{}", self::call(&json!({"path": "b"})));
     let got = Stage::new(vec![reply(&both, 7, "stop")]).await.stream().await;
     assert_eq!((got.named(), got.text.trim()), (vec![("write".into(), json!({"path": "b"}))], call));
 }
 
-/// With a forced tool, the bare object of its arguments is the call.
+/// If the request forces a tool, a bare object of arguments is a call of that tool.
 #[tokio::test]
 async fn bare_arguments_of_a_forced_tool_pass() {
     let forced = json!({"type": "function", "function": {"name": "weather"}});

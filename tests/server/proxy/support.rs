@@ -23,9 +23,9 @@ pub(super) type Script = Vec<Step>;
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) requests: Vec<(String, String)>,
-    /// Bytes of answers that the other end has accepted.
+    /// The number of bytes of replies that the proxy has accepted.
     pub(super) sent: usize,
-    /// Connections whose other end disconnected while an answer was sent or held.
+    /// The number of connections that the proxy closed during a reply.
     pub(super) gone: usize,
 }
 

@@ -11,7 +11,7 @@ fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> 
     json!({"type": "function", "function": {"name": name, "description": description, "parameters": schema}})
 }
 
-/// Three tools, the first of which is not a good example.
+/// Three tools. The first one makes a bad example.
 fn three() -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
     json!([
@@ -73,7 +73,7 @@ async fn each_tool_of_a_short_list_has_one_line() {
     assert!(!instructions(json!(many), ToolDetails::Full).await.contains("tool_help"));
 }
 
-/// Lists of the size that real agents send: 25 tools with 74 KB, and 12 with 11 KB.
+/// Uses lists as large as those of real agents: 25 tools in 74 KB, and 12 tools in 11 KB.
 #[tokio::test]
 async fn long_lists_have_short_instructions() {
     let words = "Some words about what it does and when to use it, with examples and rules that fill a page. ";
@@ -149,7 +149,7 @@ async fn a_question_before_another_call_holds_it_back_and_after_it_is_dropped() 
 }
 
 #[tokio::test]
-async fn a_model_that_only_asks_is_given_up() {
+async fn the_proxy_gives_up_on_a_model_that_only_asks_about_tools() {
     let question = called("tool_help", &json!({"name": "Edit"}));
     let stage = Stage::with(vec![reply(&question, 3, "stop")], short).await;
     let got = ReceivedStream::of(&stage.ask(&asked(three(), true)).await);

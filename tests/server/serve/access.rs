@@ -61,7 +61,7 @@ async fn a_page_gets_a_cookie_for_the_token() {
         (format!("{own}{cookie}"), "POST", "/api/agent", 401),
         (format!("{own}{key}"), "POST", "/api/agent", 401),
         (format!("{own}{cookie}{}", key.replace(": ", ": 0")), "POST", "/api/agent", 401),
-        // A form sends an opaque origin.
+        // A request that does not name its origin may come from another page, so the cookie counts for GET only.
         (format!("{host}{cookie}{key}"), "POST", "/api/agent", 401),
         (format!("{host}origin: http://127.0.0.1:1\r\n{cookie}{key}"), "POST", "/api/agent", 403),
         (format!("{own}{}{key}", cookie.replace('=', "=0")), "POST", "/api/agent", 401),
@@ -75,7 +75,7 @@ async fn a_page_gets_a_cookie_for_the_token() {
 
 /// A page of an allowed origin needs the token, and can read only what CORS permits.
 #[tokio::test]
-async fn a_page_of_a_named_origin_uses_the_server_with_the_token_only() {
+async fn a_page_of_an_allowed_origin_needs_the_token() {
     let origin = "https://chat.example";
     let stage = Stage::with([says("Yes.")], |options| options.origins = vec![origin.into()]).await;
     let host = format!("host: {}\r\ncontent-type: application/json\r\n", stage.address);
@@ -161,9 +161,9 @@ async fn foreign_host_names_and_pages_are_refused() {
     stage.end().await;
 }
 
-/// A request is refused for the first problem, whatever its other headers contain and however they are written.
+/// The first invalid header determines the refusal, whatever the other headers contain and however they are written.
 #[tokio::test]
-async fn headers_count_in_every_combination() {
+async fn the_first_invalid_header_refuses_a_request() {
     let stage = Stage::with([says("Yes.")], |options| options.hosts = vec!["code.example".into()]).await;
     let port = stage.address.split(':').nth(1).unwrap();
     let mut random = toolfence_kit::Random::new(28);
@@ -186,7 +186,7 @@ async fn headers_count_in_every_combination() {
         [("application/json", true), ("APPLICATION/JSON;charset=utf-8", true), ("text/plain", false), ("", false)];
     let mut seen = std::collections::BTreeMap::new();
     for _ in 0..600 {
-        // Most values are valid; otherwise nearly all requests would be refused for their host.
+        // Most values are valid, because otherwise the host would be the reason for nearly every refusal.
         let mut pick = |all: &[(&'static str, bool)]| loop {
             let one = all[random.below(all.len())];
             if one.1 || random.below(4) == 0 {
@@ -281,7 +281,7 @@ async fn the_page_runs_its_own_script_and_no_other() {
     let texts: std::collections::BTreeSet<&str> = named
         .chain(scripts.split("words.").skip(1))
         .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap())
-        // These are groups of texts, or the name of the file.
+        // These strings are names of groups of texts, or the name of the file.
         .filter(|text| !text.is_empty() && !["ends", "choices", "examples", "js"].contains(text))
         .collect();
     let (english, portuguese) = files.last().unwrap().split_once("  pt: {").unwrap();
@@ -308,7 +308,7 @@ async fn markdown_is_rendered_without_anything_active() {
 }
 
 #[tokio::test]
-async fn paths_lead_to_the_table_or_nowhere() {
+async fn only_exact_paths_of_the_table_are_routed() {
     let stage = Stage::new([says("Yes.")]).await;
     for path in [
         "/api",

@@ -22,7 +22,7 @@ fn path(question: &Value) -> String {
 
 /// The question of a stream has the same fields as that of a whole answer.
 #[tokio::test]
-async fn a_question_about_changes_has_them_as_its_diff() {
+async fn a_question_about_changes_has_their_diff() {
     let Some(stage) = stage([bash(COMMAND), says("Done.")]).await else { return };
     let waiting = stage.turn(&json!({"prompt": "go"})).await;
     let pending = waiting.json()["data"]["pending"].clone();
@@ -67,7 +67,7 @@ async fn changes_are_kept_as_they_are_answered() {
 }
 
 #[tokio::test]
-async fn an_answer_that_the_question_does_not_take_is_refused_and_leaves_it_open() {
+async fn an_invalid_answer_is_refused_and_leaves_the_question_open() {
     let Some(stage) = stage([bash("touch new.txt"), says("Done.")]).await else { return };
     let waiting = stage.turn(&json!({"prompt": "go"})).await.json();
     let path = path(&waiting["data"]["pending"]);

@@ -34,7 +34,7 @@ async fn a_disconnect_ends_the_turn() {
         stage.until("the model is asked", |seen| seen.messages.len() == 1).await;
         drop(stream);
         stage.until("the reply is dropped", |seen| seen.gone == 1).await;
-        // A half-closed connection counts as a disconnect: the server cannot distinguish them.
+        // A half-closed connection counts as a disconnect, because the server cannot distinguish the two.
         let mut stream = stage.send("POST", "/api/agent", &stage.headers(), body.to_string().as_bytes()).await;
         stage.until("the model is asked", |seen| seen.messages.len() == 2).await;
         stream.shutdown().await.unwrap();
@@ -198,7 +198,7 @@ async fn turns_beyond_the_limit_are_refused_and_find_a_place_later() {
 
 /// Invalid requests and the maximum number of silent connections do not block other clients.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn noise_is_survived() {
+async fn invalid_requests_do_not_block_other_clients() {
     let stage = Stage::new([says("Yes.")]).await;
     let mut silent = Vec::new();
     for _ in 0..200 {
@@ -250,7 +250,7 @@ async fn idle_connections_give_way_to_requests() {
         stream.write_all(begin.as_bytes()).await.unwrap();
         owing.push(stream);
     }
-    // Each of them may be silent for 30 seconds, or for 60.
+    // Each idle connection may stay silent for 30 or 60 seconds, so waiting for one would exceed the limit below.
     let started = std::time::Instant::now();
     for _ in 0..3 {
         assert_eq!(stage.get("/api/health").await.status, 200);

@@ -1,4 +1,4 @@
-//! `coder serve` as a program: its output, its conversations, its cleanup, and the memory of many streams.
+//! Tests `coder serve` as a process: its output, its conversations, its cleanup, and the memory of many streams.
 
 use super::support::Checks;
 use crate::proxy::support::Answer;
@@ -77,7 +77,7 @@ impl Server {
         self.child.wait().unwrap().code()
     }
 
-    /// Returns the number of open descriptors: each turn has at least the connection of its client.
+    /// Returns the number of open descriptors. Each turn has at least the connection of its client.
     fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-/// Without a model, direct calls work, and warnings for the user are on stderr.
+/// Without a model, direct calls work and the server prints its warnings to stderr.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_serves_until_sigterm_and_leaves_no_process() {
     let home = home();
@@ -139,7 +139,7 @@ async fn the_project_and_its_model_are_described() {
     assert!(git(&["init", "--quiet", "--initial-branch=feature/totals"]));
     let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
     assert_eq!(answer["data"]["branch"], "feature/totals");
-    // Without a model, the rest is still described.
+    // Without a model, the answer still describes the project.
     drop(server);
     let server = started(home.path(), &[]);
     let answer = server.ask("GET", "/api/project", &Value::Null).await.json();
@@ -306,7 +306,7 @@ async fn replies_of_a_client_need_no_model() {
     assert!(project.join("one.txt").exists() && !project.join("two.txt").exists());
     let answer = server.ask("POST", &path, &call("read_file", &json!({"path": "a.txt"}))).await.json();
     assert!(answer["data"]["results"].as_str().unwrap().contains("put files back"), "{answer}");
-    // More replies than a turn has rounds.
+    // The client may send more replies than a turn has rounds.
     for number in 0..25 {
         let read = call("bash", &json!({"command": format!("echo {number}")}));
         let answer = server.ask("POST", &path, &read).await.json();
@@ -369,7 +369,7 @@ async fn a_grammar_has_the_tools_of_its_turn() {
 
 /// A persona that is added or changed while the server runs takes effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_persona_that_comes_later_answers_as_its_file_says() {
+async fn a_persona_added_later_takes_effect() {
     let home = home();
     let (url, asked) = model("Yes.").await;
     let server = started(home.path(), &["--base-url", &url, "--model", "m"]);

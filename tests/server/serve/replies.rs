@@ -50,7 +50,7 @@ async fn a_reply_is_answered_with_the_results_for_the_model() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pieces_are_one_reply() {
+async fn a_reply_can_be_sent_in_pieces() {
     let stage = Stage::with([], |options| options.body = 1000).await;
     let whole = read("a.txt")["text"].as_str().unwrap().to_owned();
     let (start, end) = whole.split_at(20);
@@ -77,7 +77,7 @@ async fn pieces_are_one_reply() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn questions_of_replies_are_answered_and_what_was_allowed_holds() {
+async fn questions_of_replies_are_answered_and_permissions_last() {
     let stage = Stage::new([]).await;
     let make = |name: &str| call("write_file", &json!({"path": name, "content": "all:\n"}));
     let asked = stage.post(NEW, &make("Makefile")).await;

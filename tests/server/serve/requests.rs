@@ -140,7 +140,7 @@ async fn the_model_gets_the_context() {
 }
 
 #[tokio::test]
-async fn a_tool_type_leaves_the_model_that_tool() {
+async fn a_tool_type_limits_the_model_to_that_tool() {
     let stage = Stage::new([says("Yes.")]).await;
     let system = |at: usize| stage.seen.lock().unwrap().messages[at][0].content.clone();
     for (tool, received) in [("auto", 10), ("readFile", 1), ("read_file", 1)] {
@@ -176,9 +176,9 @@ async fn a_persona_is_chosen_by_its_name() {
     }
 }
 
-/// Only saved outputs can be read, and they can be read to the end.
+/// The route returns only saved outputs, and the client can read them to the end.
 #[tokio::test]
-async fn a_long_output_is_given_piece_by_piece() {
+async fn a_long_output_is_read_in_pieces() {
     let stage = Stage::unasked().await;
     let body = json!({"direct": true, "toolType": "bash", "args": {"command": "seq 1 60000"}});
     let ran = stage.turn(&body).await.json()["data"]["calls"][0].clone();

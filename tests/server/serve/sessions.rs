@@ -1,4 +1,5 @@
-//! Turns in conversations: they continue without a client, any client can follow them, and a request cancels them.
+//! Tests turns in conversations: they continue without a client, any client can follow them, and a request cancels
+//! them.
 
 use super::support::*;
 use serde_json::{Value, json};
@@ -96,7 +97,7 @@ async fn a_client_resumes_after_its_last_event() {
     }
 }
 
-/// The model needs its own earlier text, or it repeats or contradicts it.
+/// Without its own earlier text, the model would repeat or contradict it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_text_of_a_reply_that_was_cut_stays_in_the_conversation() {
     let text = "This is half of";

@@ -51,12 +51,12 @@ pub(super) fn calls(name: &str, args: &Value) -> Reply {
     Reply::Says(format!("So.\n```tool\n{}\n```\n", json!({"name": name, "args": args})))
 }
 
-/// The requests of the model, and the number of replies that were dropped.
+/// The requests to the model, and the number of replies that were dropped before their end.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) messages: Vec<Vec<Message>>,
     pub(super) gone: usize,
-    /// Bytes of floods.
+    /// The number of bytes that floods have sent.
     pub(super) bytes: usize,
 }
 
@@ -65,7 +65,7 @@ struct Model {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// Counts a reply that is dropped before its end.
+/// On drop, counts the reply as dropped unless the flag says that it has ended.
 struct Ends<'a>(&'a Mutex<Seen>, bool);
 
 impl Drop for Ends<'_> {
@@ -286,7 +286,7 @@ impl Stage {
         }
     }
 
-    /// Ends the server, and waits for it.
+    /// Shuts the server down and waits for its end.
     pub(super) async fn end(&mut self) {
         drop(self.end.take());
         let serving = self.serving.take().unwrap();
@@ -297,7 +297,7 @@ impl Stage {
         self.folder.path()
     }
 
-    /// Sends a request with only these headers and its length.
+    /// Sends a request with these headers and a `Content-Length`, and no others.
     pub(super) async fn send(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let length = if headers.contains("length: ") || headers.contains("transfer-encoding: ") {

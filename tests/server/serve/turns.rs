@@ -54,7 +54,7 @@ async fn a_turn_is_streamed_as_events() {
 }
 
 #[tokio::test]
-async fn a_turn_without_an_answer_says_why() {
+async fn a_turn_without_an_answer_gives_the_reason() {
     let long = || says(&"```tool\n{\"name\": }\n```\n".repeat(2));
     for (replies, stop, words) in [
         (vec![Reply::Fails], "failed", "the model is asleep"),
@@ -179,8 +179,8 @@ async fn a_turn_may_ask_several_times() {
     assert_eq!((answer.status, received["data"]["calls"].as_array().unwrap().len()), (200, 2), "{received}");
 }
 
-/// An approval that does not arrive in time counts as a denial. A stream continues; otherwise no client waits for the
-/// turn, and it ends.
+/// An approval that does not arrive in time counts as a denial. A streamed turn continues. A turn with a single answer
+/// ends, because its client no longer waits.
 #[tokio::test]
 async fn a_missing_approval_denies_the_call() {
     let short = |options: &mut toolfence_server::http::ApiOptions| options.approval = Duration::from_secs(1);
@@ -202,7 +202,7 @@ async fn a_missing_approval_denies_the_call() {
 }
 
 #[tokio::test]
-async fn an_approval_that_says_nothing_leaves_the_call_waiting() {
+async fn an_invalid_approval_leaves_the_call_waiting() {
     let stage = Stage::new([write("Makefile"), says("Done.")]).await;
     let waiting = stage.turn(&json!({"prompt": "go"})).await.json();
     let path = format!("/api/approvals/{}", waiting["data"]["pending"]["approval"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! Images for the model: what a server receives, what is recorded, and models without image support.
+//! Tests images for the model: the requests, the records, and models without image support.
 
 use super::program::{Place, has_nothing_active};
 use super::{agent, instructed, records, resumed, without_instructions};
@@ -22,7 +22,7 @@ const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,";
 /// The error of llama.cpp without a projector for images.
 const REFUSAL: &str = r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#;
 
-/// Starts a server with these replies, and returns its requests. A blind one refuses requests with images.
+/// Starts a server with these replies, and returns its requests. If it is `blind`, it refuses requests with images.
 fn server(blind: bool, replies: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Value>>>) {
     refusing(if blind { Some(REFUSAL) } else { None }, replies)
 }
@@ -128,7 +128,7 @@ fn an_image_reaches_the_server_and_stays_in_the_conversation() {
 }
 
 #[test]
-fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
+fn a_refusal_of_images_is_remembered_and_loses_nothing() {
     let place = place();
     let (url, asked) = server(true, &["Hi.", "I cannot see it."]);
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);
@@ -152,7 +152,7 @@ fn a_server_that_takes_no_images_is_asked_once_and_nothing_is_lost() {
 
 /// A request that also fails without images fails for another reason, so it is not sent a third time.
 #[test]
-fn a_failure_without_images_is_not_about_images() {
+fn a_request_that_also_fails_without_images_is_not_sent_again() {
     let place = place();
     let (url, asked) = server(true, &["Hi."]);
     assert_eq!(place.coder(&with(&url, &["-p", "Hello."]), "").status, 0);
@@ -214,8 +214,8 @@ fn invalid_and_blocked_images_are_not_sent() {
 
 const LOOK: &str = "```tool\n{\"name\": \"test.echo\", \"args\": {\"text\": \"hi\"}}\n```\n";
 
-/// Returns a place with an MCP server whose tool results are images.
-fn with_pictures() -> Place {
+/// Creates a project with an MCP server that returns images as tool results.
+fn with_image_server() -> Place {
     let place = place();
     let script = place.home.join("shared/server.sh");
     std::fs::create_dir_all(script.parent().unwrap()).unwrap();
@@ -231,7 +231,7 @@ fn with_pictures() -> Place {
 
 #[test]
 fn an_image_of_a_tool_is_shown_with_the_results() {
-    let place = with_pictures();
+    let place = with_image_server();
     let (url, asked) = server(false, &[LOOK, "A dot.", "Still a dot."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "A dot."), "{}", ran.err);
@@ -251,7 +251,7 @@ fn an_image_of_a_tool_is_shown_with_the_results() {
 
 #[test]
 fn a_line_replaces_a_tool_image_if_the_model_takes_no_images() {
-    let place = with_pictures();
+    let place = with_image_server();
     let (url, asked) = server(true, &[LOOK, "I cannot see it."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
@@ -261,11 +261,11 @@ fn a_line_replaces_a_tool_image_if_the_model_takes_no_images() {
     assert!(text.contains("[The image test.echo-1 is not shown"), "{text}");
 }
 
-/// Otherwise every later request would be refused too.
+/// If the refused image stayed in the conversation, the server would refuse every later request too.
 #[test]
 fn a_line_replaces_a_tool_image_that_the_server_refuses() {
     const BROKEN: &str = r#"{"error":{"code":400,"message":"Failed to load image or audio file"}}"#;
-    let place = with_pictures();
+    let place = with_image_server();
     let (url, asked) = refusing(Some(BROKEN), &[LOOK, "I cannot see it.", "Nor now."]);
     let ran = place.coder(&with(&url, &["-p", "Look."]), "");
     assert_eq!((ran.status, ran.out.trim()), (0, "I cannot see it."), "{}", ran.err);
@@ -277,8 +277,8 @@ fn a_line_replaces_a_tool_image_that_the_server_refuses() {
 }
 
 #[test]
-fn images_of_one_message_have_names_of_their_own_and_a_bound() {
-    let place = with_pictures();
+fn images_of_a_message_have_unique_names_and_a_limit() {
+    let place = with_image_server();
     let looks: String = (0..=Image::MOST).map(|at| LOOK.replace("hi", &format!("hi {at}"))).collect();
     let replies: &'static [&'static str] = vec![&*looks.leak(), "Dots."].leak();
     let (url, asked) = server(false, replies);
@@ -295,7 +295,7 @@ fn images_of_one_message_have_names_of_their_own_and_a_bound() {
 }
 
 #[tokio::test]
-async fn images_are_not_sent_without_end() {
+async fn old_images_are_dropped_beyond_a_total_size() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
     let mut first = agent(Seeing(Replay::new(["1", "2", "3", "4"])), instructed(), transcript);
@@ -313,10 +313,10 @@ async fn images_are_not_sent_without_end() {
     assert_eq!(without_instructions(&first)[0].images.len(), 1, "nothing is lost");
 }
 
-/// The client's model gets only text.
+/// The client of a pipe sends only text to its model, so a line replaces the image.
 #[test]
 fn pipe_clients_get_a_line_for_an_image() {
-    let place = with_pictures();
+    let place = with_image_server();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coder"));
     command.arg("pipe").current_dir(&place.root).env("HOME", &place.home);
     command.env("XDG_CONFIG_HOME", place.home.join("config")).env("XDG_STATE_HOME", place.home.join("state"));

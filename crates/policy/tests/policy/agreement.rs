@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 use toolfence_kit::Random;
 use toolfence_policy::{Judgement, Policy};
 
-/// The number of generated commands, unless `AGREEMENT_COMMANDS` sets another, and the number that one bash runs.
+/// The number of generated commands, unless `AGREEMENT_COMMANDS` sets another number, and the number that one bash
+/// process runs.
 const COMMANDS: usize = 3_000;
 const BATCH: usize = 125;
 
@@ -137,7 +138,7 @@ const PIECES: &[&str] = &[
     "evil",
 ];
 
-/// Texts around such a text, which replaces `@`.
+/// Frames for such a text, which replaces `@`.
 const FRAMES: &[&str] = &[
     "@",
     "echo @",

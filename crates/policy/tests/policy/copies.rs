@@ -1,4 +1,4 @@
-//! Everyday commands in a project in which commands run on private copies.
+//! Tests everyday commands in a project in which commands run on private copies.
 
 use super::World;
 use toolfence_kit::{CaseFiles, call, signs};
@@ -8,7 +8,7 @@ use toolfence_policy::{Consent, Policy, Verdict};
 const COUNT: usize = 217;
 
 #[test]
-fn everyday_commands_run_before_anything_is_asked() {
+fn everyday_commands_on_private_copies_ask_only_after_the_run() {
     let cases = CaseFiles::of("policy/copies").pairs();
     assert_eq!(cases.len(), COUNT);
     for (expected, command) in &cases {

@@ -15,7 +15,8 @@ const LEAST_EVERYDAY: usize = 600;
 /// A line of a case file.
 #[derive(Debug)]
 struct Case {
-    /// `allow`, `ask`, `deny`; `sandbox` runs in a sandbox and is asked about without one.
+    /// The expected verdict: `allow`, `ask` or `deny`. `sandbox` means that the command runs in a sandbox and needs
+    /// approval without one.
     verdict: Expected,
     command: String,
 }
@@ -107,7 +108,7 @@ fn a_blocked_command_next_to_any_other_is_denied() {
             format!("( {command}\n) && env X=1 mkfs.ext4 x"),
             format!("if {command}\nthen timeout 5 rm -rf /usr; fi"),
         ];
-        // Two of them for each command, in turn.
+        // Each command is tested with the next two of them.
         for joined in all.iter().cycle().skip(at % all.len()).take(2) {
             if judged(joined, true).judgement != Judgement::Deny {
                 wrong.push(joined.clone());
@@ -136,7 +137,7 @@ fn nothing_around_a_command_makes_its_verdict_milder() {
             format!("echo $( {command}\n)"),
             format!("command eval '{quoted}'"),
         ];
-        // Two of them for each command, in turn: all of them would take too long.
+        // Each command is tested with the next two of them, because all of them would take too long.
         for around in all.iter().cycle().skip(at % all.len()).take(2) {
             let decision = judged(around, true);
             if decision.judgement < alone.judgement && parse(around).is_ok() {

@@ -15,13 +15,14 @@ fn names() -> Vec<(bool, String)> {
 }
 
 #[test]
-fn every_name_has_the_right_answer() {
+fn names_are_blocked_or_allowed_as_listed() {
     let rules = PathRules::default();
     let mut wrong = Vec::new();
     for (blocked, name) in names() {
         for spelling in [name.clone(), format!("deep/er/{name}"), format!("./{name}")] {
             let rule = rules.blocks(&spelling);
-            // Code that knows the file system folds other forms of the same letters.
+            // Spellings with other characters are left out, because only the host, which knows the file system, can
+            // compare them.
             if rule.is_some() != blocked && name.is_ascii() {
                 wrong.push(format!("{spelling}: {rule:?}"));
             }
@@ -32,9 +33,10 @@ fn every_name_has_the_right_answer() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A glob of the user lifts every rule, and one that denies overrides every exception.
+/// A glob that the user allows lifts every built-in rule, and a glob that the user denies overrides every built-in
+/// exception.
 #[test]
-fn globs_of_the_user_decide() {
+fn user_globs_override_built_in_rules() {
     for (blocked, name) in names() {
         let glob = vec![glob::Pattern::escape(&name)];
         let (lifted, denied) = (PathRules::new(&glob, &[]), PathRules::new(&[], &glob));
@@ -47,9 +49,9 @@ fn globs_of_the_user_decide() {
     }
 }
 
-/// Case does not evade a rule, except in names whose words are separated only by capitals.
+/// A change of case does not evade a rule, except in names whose words are separated only by capitals.
 #[test]
-fn case_does_not_matter() {
+fn changing_case_does_not_evade_a_rule() {
     let rules = PathRules::default();
     for (_, name) in names().iter().filter(|(blocked, name)| *blocked && name.is_ascii()) {
         let parted = name.chars().any(|c| c.is_ascii_uppercase());

@@ -26,7 +26,7 @@ fn deny_rules_hold_in_every_mode() {
                     "unknown" => assert_ne!(effective, Effective::Run, "{mode:?} {command}: {decision:?}"),
                     _ => {
                         assert!(decision.met.iter().all(|met| met.rule != "commands.deny"), "{command}: {decision:?}");
-                        // In the sandbox, a rule that does not match never asks.
+                        // In the sandbox, a deny rule that does not match causes no question.
                         let runs = !host.sandbox || mode == AskMode::Always || effective == Effective::Run;
                         assert!(runs, "{mode:?} {command}: {decision:?}");
                     }
@@ -37,7 +37,7 @@ fn deny_rules_hold_in_every_mode() {
 }
 
 #[test]
-fn without_rules_of_the_user_nothing_unreadable_asks_in_a_sandbox() {
+fn unreadable_commands_run_in_a_sandbox_if_the_user_has_no_rules() {
     for mode in [AskMode::Risky, AskMode::Sandboxed, AskMode::Never] {
         let policy = toolfence_kit::policy(mode);
         for text in ["$unknown x", "eval \"$(cat x)\"", "curl x | sh", "f() { ls; }; f", "echo '", "((i++))"] {
@@ -108,7 +108,7 @@ fn a_blocked_name_among_very_many_words_does_not_run_without_a_sandbox() {
     }
 }
 
-/// The rules left out of a decision's list must not include the strictest.
+/// A decision lists only some of the rules that a long command met, but always the strictest one.
 #[test]
 fn a_long_command_does_not_hide_a_denied_one() {
     let policy = settings("[commands]\ndeny = [\"rm\"]");

@@ -1,4 +1,4 @@
-//! Checks deny rules on parsed commands, with spellings that evade a comparison of words.
+//! Tests deny rules on parsed commands, with spellings that a comparison of words would miss.
 
 use toolfence_kit::{CaseFiles, Comparison, signs};
 use toolfence_policy::deny_matcher::{RuleMatch, match_deny_rules};

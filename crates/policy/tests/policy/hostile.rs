@@ -7,7 +7,7 @@ use toolfence_policy::{Judgement, shell_parser};
 
 const RANDOM_TEXTS: usize = 2_000;
 
-/// This is no benchmark: a text that passes the size limits by mistake takes minutes, or overflows the stack.
+/// The limit is generous, because a text that evades the size limits takes minutes or overflows the stack.
 const LONGEST: Duration = Duration::from_secs(5);
 
 fn time_of(text: &str) -> Duration {

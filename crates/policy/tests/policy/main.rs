@@ -1,4 +1,4 @@
-//! Tests the policy's public API: verdicts of commands from a data file, modes, calls, hostile text.
+//! Tests the policy's public API: verdicts in each mode, calls, settings and reasons.
 
 #![allow(
     clippy::disallowed_methods,
@@ -51,7 +51,7 @@ fn kind(verdict: &Verdict) -> &'static str {
 }
 
 #[test]
-fn a_host_that_knows_nothing_is_asked_about() {
+fn harmless_commands_ask_if_the_host_knows_no_facts() {
     for text in ["ls", "cat README.md", "grep x y", "git status"] {
         let decision = Policy::default().judge_command(text, "", &NoFacts);
         assert_eq!(decision.judgement, Judgement::Ask, "{text}");
@@ -76,7 +76,7 @@ fn displayed_text_cannot_move_the_cursor() {
 }
 
 #[test]
-fn the_folder_of_a_command_counts() {
+fn paths_are_judged_relative_to_the_folder_of_the_command() {
     let judge = |text, cwd| Policy::default().judge_command(text, cwd, &World::default()).judgement;
     assert_eq!(judge("cat ../README.md", "src"), Judgement::Allow);
     assert_eq!(judge("cat ../../README.md", "src"), Judgement::Ask);
@@ -86,8 +86,8 @@ fn the_folder_of_a_command_counts() {
 }
 
 #[test]
-fn modes_decide_about_questions() {
-    // A command without a sandbox; a write; a question only for the user.
+fn each_mode_has_its_effect_on_calls() {
+    // For each mode: its effect on `ls`, `touch x`, a file write, an unreadable command and `rm -rf /`.
     let table = [
         (AskMode::Risky, ["run", "ask", "ask", "ask", "deny"]),
         (AskMode::Always, ["ask", "ask", "ask", "ask", "deny"]),
@@ -116,7 +116,7 @@ fn modes_decide_about_questions() {
 }
 
 #[test]
-fn in_sandboxed_mode_changes_by_tools_for_files_are_kept_with_and_without_a_sandbox() {
+fn sandboxed_mode_keeps_changes_by_file_tools_with_and_without_a_sandbox() {
     let sandboxed = Policy::default().ask(AskMode::Sandboxed);
     for sandbox in [false, true] {
         for (path, wanted) in [("a.txt", "allow"), ("AGENTS.md", "ask"), (".env", "deny")] {
@@ -140,7 +140,7 @@ fn network_and_outside_the_sandbox_always_ask() {
     }
 }
 
-/// The user's setting `outside` allows what otherwise needs an answer.
+/// A command outside the sandbox needs an answer or the user's setting `outside`.
 #[test]
 fn a_command_leaves_the_sandbox_only_by_an_answer_or_the_users_own_setting() {
     let table = [
@@ -185,7 +185,7 @@ fn a_rule_that_allows_a_command_does_not_let_it_leave_the_sandbox() {
 }
 
 #[test]
-fn the_reason_names_the_network_if_another_rule_asks_too() {
+fn the_reason_also_names_the_network_if_another_rule_asks() {
     let policy = settings("[commands]\ndeny = [\"git push\"]");
     for (flag, want) in [("network", "It wants to use the network. "), ("outside_sandbox", "It wants to run outside ")]
     {
@@ -202,7 +202,7 @@ fn the_reason_names_the_network_if_another_rule_asks_too() {
     }
 }
 
-/// Jobs write into build folders while they run, so the question about output comes first.
+/// A job writes into build folders while it runs, so the user is asked about output before it starts.
 #[test]
 fn a_job_asks_once_whether_it_may_write_into_build_folders() {
     let job = || call("bash", serde_json::json!({"command": "npm run dev", "background": true}));
@@ -222,7 +222,7 @@ fn a_job_asks_once_whether_it_may_write_into_build_folders() {
     }
 }
 
-/// The network is allowed for exactly the same words.
+/// The answer "always" allows the network only for a command with exactly the same words.
 #[test]
 fn the_network_is_allowed_for_the_exact_command() {
     let review = |policy: &Policy, args| policy.review(call("bash", args), &catalog(), &World { sandbox: true });
@@ -290,7 +290,7 @@ fn a_python_file_is_judged_like_the_command_that_runs_it() {
 }
 
 #[test]
-fn every_builtin_has_its_verdict() {
+fn calls_of_built_in_tools_are_allowed_asked_about_or_denied() {
     let in_folder = |folder: &str, name: &str| serde_json::json!({"patch": format!("*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n"), "base_path": folder});
     let edits = serde_json::json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
     let cases = [
@@ -355,7 +355,7 @@ fn a_refusal_has_the_code_of_its_cause() {
 }
 
 #[test]
-fn a_guessed_call_only_reads() {
+fn a_guessed_call_may_only_read() {
     let review = |name: &str, args: serde_json::Value, repair| {
         let mut call = call(name, args);
         call.repairs = vec![Repair::TrailingComma, repair];
@@ -377,7 +377,7 @@ fn a_guessed_call_only_reads() {
     assert_eq!(kind(&review("read_file", serde_json::json!({"path": "x"}), Repair::AfterBrokenBlock)), "allow");
     let ls = serde_json::json!({"command": "ls"});
     assert_eq!(denied(review("bash", ls.clone(), Repair::AfterBrokenBlock)).code, ErrorCode::MalformedCall);
-    // The second call follows a block without its closing fence: the model must close the first one.
+    // The call follows a block without a closing fence, so the message asks the model to close each block.
     let doubtful = denied(review("bash", ls, Repair::DoubtfulFence)).message.to_string();
     assert!(doubtful.contains("end each block with its closing fence, ```, alone on a line"), "{doubtful}");
 }
@@ -399,7 +399,7 @@ fn a_stitched_change_always_asks() {
         }
         let failure = denied(review(AskMode::Never, name, args.clone(), &[Repair::Stitched]));
         assert_eq!(failure.code, ErrorCode::Denied);
-        // A second guess is one too many.
+        // If the call also needs another guess, it is refused.
         let both = denied(review(AskMode::Risky, name, args, &[Repair::Stitched, Repair::UnquotedValue]));
         assert_eq!(both.code, ErrorCode::MalformedCall);
     }

@@ -1,4 +1,4 @@
-//! The prompt marks the tools whose calls the policy usually asks about.
+//! Tests that the prompt marks the tools whose calls usually need approval.
 
 use toolfence_policy::toolset::catalog;
 use toolfence_policy::{AskMode, Facts, NoFacts, PathFact, ProgramFact};
@@ -14,7 +14,7 @@ fn tools_that_usually_ask_are_marked() {
     for (mode, wanted) in [
         (AskMode::Never, &[][..]),
         (AskMode::Risky, &changing),
-        // This host has no information about a sandbox, so commands ask.
+        // This host has no information about a sandbox, so commands need approval.
         (AskMode::Sandboxed, &changing),
         (AskMode::Always, &all),
     ] {

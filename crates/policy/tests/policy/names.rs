@@ -1,4 +1,4 @@
-//! Tests blocked files under all their names, in every place where a command takes one.
+//! Tests blocked files under all their names, in every place where a command can have a name.
 
 use super::{World, settings};
 use std::sync::LazyLock;
@@ -91,7 +91,7 @@ const PLACES: &[&str] = &[
     "unknown --config=N",
 ];
 
-/// Places that reveal only the name, the size and the date.
+/// Places where the command reveals only the name, the size and the date of a file.
 const NAMES_ALONE: &[&str] = &[
     "test -f N",
     "[ -f N ]",
@@ -103,12 +103,12 @@ const NAMES_ALONE: &[&str] = &[
     "git ls-files N",
     "git check-ignore N",
 ];
-/// Places where git finds the name by itself, in a commit: there only the text counts.
+/// Places where git looks the name up in a commit and not in the file system, so only the text of the name counts.
 const COMMITS: &[&str] =
     &["git show HEAD:N", "git show :N", "git show 'HEAD~3:N'", "git cat-file -p HEAD:N", "git diff HEAD:N x"];
 
-/// A glob that could match a hidden name of an environment file in the settings is denied, as for the built-in names.
-/// Any other glob, which could match a name that the settings block too, asks.
+/// If the settings block a name of an environment file, a glob that could match it is denied, as for the built-in
+/// names. Other globs that could match a name that the settings block need approval.
 #[test]
 fn a_glob_for_an_environment_file_of_the_settings_is_denied() {
     for blocked in [".envs.txt", "**/.ENVS.txt", "conf/.env[s].txt", ".envs.txt/**"] {
@@ -155,7 +155,7 @@ fn programs_that_show_only_names_and_sizes_run() {
 #[test]
 fn similar_names_are_not_blocked() {
     for name in [".env.example", "env", "src/env.rs", "environment", "x.env.md", "dotenv.ts"] {
-        // A name after a cluster of options could begin anywhere in it.
+        // In a cluster of options such as `-fN`, the name could begin at any letter, so these places are left out.
         for place in PLACES.iter().filter(|place| !place.contains("-fN") && !place.contains("-d@N")) {
             let command = place.replace('N', name);
             assert_ne!(judged(&command), Judgement::Deny, "{command}");
@@ -163,7 +163,7 @@ fn similar_names_are_not_blocked() {
     }
 }
 
-/// A command that includes a whole folder names no file, so it asks.
+/// A command that includes a whole folder names no blocked file, but it could read one, so it needs approval.
 #[test]
 fn archives_of_everything_ask() {
     let default = Policy::default();

@@ -1,4 +1,5 @@
-//! Tests calls in a project that is read-only for commands: which run, which ask first, and the text of the prompt.
+//! Tests calls in a project that is read-only for commands: which calls run, which need approval, and the text of the
+//! prompt.
 
 use super::World;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Checks arguments of calls against their tools: which are fitted, which are refused, and how the prompt describes a
-//! JSON Schema.
+//! Tests how arguments are checked against their tool: which are fitted, which are refused, and how the prompt
+//! describes a JSON Schema.
 //!
 //! A case has a part `schema` (of the tool `t`; without it, the built-in tools), parts `call {..}` with the outcome,
 //! and parts `told en` or `told pt` with the description of the tool in the prompt.
@@ -82,7 +82,7 @@ fn tool_descriptions(instructions: &str) -> String {
     format!("{example}{list}")
 }
 
-/// A loader that fetches nothing.
+/// A schema loader that refuses to fetch anything.
 struct Offline;
 
 impl UrlLoader for Offline {
@@ -91,7 +91,7 @@ impl UrlLoader for Offline {
     }
 }
 
-/// Another validator for the schema, which shares no code with ours.
+/// An independent validator of the schema, which shares no code with this one.
 struct Oracle(Schemas, SchemaIndex);
 
 impl Oracle {
@@ -121,8 +121,8 @@ fn calls_in_prompt(catalog: &Catalog) -> Vec<ToolCall> {
     parsed.calls
 }
 
-/// These are the schemas of the case files: real ones from clients, and difficult ones. An example may break a rule
-/// that is not checked.
+/// The schemas of the case files are real ones from clients, and difficult ones. The examples in the prompt fit them,
+/// except for rules that are not checked.
 #[test]
 fn examples_of_real_schemas_are_allowed_by_them() {
     let mut count = 0;
@@ -140,7 +140,7 @@ fn examples_of_real_schemas_are_allowed_by_them() {
     assert!(count > 10, "{count} examples");
 }
 
-/// Returns a schema with the keywords that are checked, which usually allows some value.
+/// Returns a schema that uses only checked keywords and usually allows some value.
 fn any_schema(random: &mut Random, depth: usize) -> Value {
     let mut schema = match random.below(if depth == 0 { 7 } else { 12 }) {
         0 => json!({"type": "string"}),
@@ -311,7 +311,7 @@ fn fitting_keeps_valid_calls_and_makes_others_valid() {
     assert!(valid > 1000 && fitted > 300 && refused > 1000, "{valid} valid, {fitted} fitted, {refused} refused");
 }
 
-/// A keyword that is not checked makes the check milder, never stricter.
+/// A keyword that is not checked never makes the check stricter.
 #[test]
 fn unchecked_keywords_refuse_nothing_that_is_valid() {
     let mut random = Random::new(13);
@@ -353,7 +353,7 @@ fn examples_of_any_schema_are_allowed_by_it() {
     assert!(shown_right > 10 * none, "{shown_right} examples, {none} schemas without one");
 }
 
-/// These schemas try to be slow, or to fetch something.
+/// Hostile schemas try to be slow, or to make the checker fetch a file.
 #[test]
 fn hostile_schemas_cost_a_bounded_time() {
     let started = std::time::Instant::now();

@@ -1,11 +1,11 @@
-//! No misuse of a verbatim body writes its delimiters into a file.
+//! Tests that no wrongly written verbatim body puts its delimiters into a file.
 
 use serde_json::Value;
 use toolfence_kit::Random;
 use toolfence_protocol::FinishReason;
 use toolfence_protocol::parse::{self, Event, Options};
 
-/// Ways to write the announcement of the TAG `@`, the exact one first.
+/// Ways to announce a body with the TAG `@`. The first one is the correct way.
 #[rustfmt::skip]
 const ANNOUNCEMENTS: &[&str] = &[
     "\"<<@\"", "\"<<#\"", "\"<<'@'\"", "\"<<\\\"@\\\"\"", "\"<< @\"", "\"<<-@\"", "\"<<~@\"", "\"<<@ \"", "\" <<@\"", "\"<<@\\n\"",
@@ -13,7 +13,7 @@ const ANNOUNCEMENTS: &[&str] = &[
     "\"<<'#'\"", "\"<<`@`\"", "\"<<@:\"", "\"<<@\n\"", "<<'@'", "\"\"\"<<@\"\"\"", "\"<<\\u0041\"", "\"<<-'@'\"",
 ];
 
-/// Ways to end a body, the exact one first.
+/// Ways to end a body. The first one is the correct way.
 const ENDS: &[&str] = &[
     "@",
     "#",
@@ -38,7 +38,7 @@ const ENDS: &[&str] = &[
     "> @",
 ];
 
-/// Bodies; the last ones contain text that could end something.
+/// Bodies. The last ones contain text that could end a body, a block or a string.
 const BODIES: &[&str] = &[
     "# Title\ntext\n",
     "",
@@ -55,8 +55,8 @@ const BODIES: &[&str] = &[
     "}}\n```\n",
 ];
 
-/// Positions of the body. `A` is the announcement, `B` the body, `E` its end; `I` is the object with the body inside
-/// its string, and the announcement without quotes.
+/// Positions of the body in a block. `A` is the object with the announcement, `B` the body, `E` its end. `I` is the
+/// object with the body inside the string of the announcement.
 const LAYOUTS: &[&str] = &[
     "```tool\n{PA}}\nBE\n```\n",
     "```tool\n{PA\nBE\n}}\n```\n",
@@ -91,7 +91,7 @@ const CALLS: &[&str] = &[
 
 fn reply(dice: &mut Random) -> (String, &'static str) {
     let tag = *dice.pick(&["EOF", "END_1", "A", "PY"]);
-    // Usually one thing is wrong, sometimes all.
+    // Usually one part is wrong, and sometimes all parts are.
     let wild = dice.once_in(3);
     let mut choose = |from: &'static [&'static str], at: usize| -> &'static str {
         if wild || dice.once_in(2) { dice.pick::<&str>(from) } else { from[at] }

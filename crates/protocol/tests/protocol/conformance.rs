@@ -1,7 +1,7 @@
-//! The conformance kit in `tests/conformance`: data for other implementations of the protocol, generated from the case
-//! files here.
+//! Tests the conformance kit in `tests/conformance`, which has data for other implementations of the protocol and is
+//! generated from the case files.
 //!
-//! `UPDATE=1` rewrites it.
+//! `UPDATE=1` rewrites the kit.
 
 use crate::parse;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn sorted(value: Value) -> Value {
 }
 
 #[test]
-fn replies_of_the_kit_are_those_of_the_case_files() {
+fn the_conformance_kit_has_the_replies_of_the_case_files() {
     let mut lines = String::new();
     for case in parse::cases() {
         let words: Vec<&str> = case.options.split_whitespace().collect();
@@ -69,7 +69,7 @@ fn replies_of_the_kit_are_those_of_the_case_files() {
 }
 
 #[test]
-fn results_of_the_kit_are_rendered_alike() {
+fn results_match_the_rendering_in_the_conformance_kit() {
     let answer = |id: &str, tool: &str, output: Output| ToolResult::new(id, tool, output, 12);
     let failed = |code, message: &str| Output::from(ToolFailure::new(code, message));
     let mut ended = failed(ErrorCode::ExitStatus, "It ended with 1.");
@@ -90,7 +90,7 @@ fn results_of_the_kit_are_rendered_alike() {
 }
 
 #[test]
-fn tools_of_the_kit_are_the_built_in_ones() {
+fn the_conformance_kit_has_the_built_in_tools() {
     let tools: Vec<Value> =
         toolfence_policy::toolset::catalog().specs().iter().map(|spec| json!(spec.signature())).collect();
     assert_content("tools.json", &(serde_json::to_string_pretty(&tools).unwrap() + "\n"));

@@ -1,8 +1,8 @@
 //! Damages calls as models do, and checks how they are read.
 //!
-//! Damaged text that is still valid has another meaning, which no parser can detect; such texts are counted separately.
-//! For all others, a reading without a lossy repair must be the intended one.
-//! `DAMAGED_CALLS` sets how many are tried; with `--nocapture`, the test prints the outcomes of each kind of damage.
+//! If a damaged text is still valid, it has another meaning, which no parser can detect. Such texts are counted
+//! separately. For all others, a reading without a lossy repair must be the intended call. `DAMAGED_CALLS` sets how
+//! many are tried; with `--nocapture`, the test prints the outcomes of each kind of damage.
 
 use crate::parse::events;
 use serde_json::{Value, json};
@@ -86,12 +86,12 @@ fn call(dice: &mut Random) -> Value {
     }
 }
 
-/// The text of calls, and the positions of its marks and strings.
+/// The text of one or more calls, with the positions of its marks and strings.
 struct Sample {
     text: String,
     /// Brackets, commas, colons and the quotes of strings.
     marks: Vec<usize>,
-    /// Strings from quote to quote, and whether they are keys.
+    /// The range of each string with its quotes, and whether it is a key.
     strings: Vec<(usize, usize, bool)>,
 }
 
@@ -134,7 +134,7 @@ impl Sample {
     }
 
     /// Returns the text with each string, and each text between two strings, spelled differently.
-    fn respelt(&self, string: impl Fn(&str, bool) -> String, between: impl Fn(&str) -> String) -> String {
+    fn respell(&self, string: impl Fn(&str, bool) -> String, between: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         let mut at = 0;
         for (start, end, key) in &self.strings {
@@ -190,7 +190,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("mark inserted", |sample, dice| {
         let mark = *dice.pick(&["{", "}", "[", "]", ",", ":", "\"", "'", "}}", "\",", "\": \""]);
         let at = dice.below(sample.text.len() + 1);
-        // A mark between a backslash and its letter does not damage the JSON but changes the text.
+        // Between a backslash and its letter, a mark would change the string without damaging the JSON.
         let apart = !sample.text.is_char_boundary(at) || sample.text[..at].ends_with('\\');
         (!apart).then(|| sample.with(at, at, mark))
     }),
@@ -217,18 +217,18 @@ const DAMAGES: &[(&str, Damage)] = &[
         Some(format!("{}{more}", sample.text))
     }),
     ("newlines raw", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{}\"", escapes(inside, raw_newlines)), str::to_owned))
+        Some(sample.respell(|inside, _| format!("\"{}\"", escapes(inside, raw_newlines)), str::to_owned))
     }),
     ("quotes of one string raw", |sample, dice| {
         let (start, end) = sample.value(dice)?;
         Some(sample.with(start + 1, end, &escapes(&sample.text[start + 1..end], raw_quotes)))
     }),
     ("quotes raw", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{}\"", escapes(inside, raw_quotes)), str::to_owned))
+        Some(sample.respell(|inside, _| format!("\"{}\"", escapes(inside, raw_quotes)), str::to_owned))
     }),
     ("quotes and newlines raw", |sample, _| {
         let spell = |escaped| raw_quotes(escaped).or_else(|| raw_newlines(escaped));
-        Some(sample.respelt(|inside, _| format!("\"{}\"", escapes(inside, spell)), str::to_owned))
+        Some(sample.respell(|inside, _| format!("\"{}\"", escapes(inside, spell)), str::to_owned))
     }),
     ("backslashes of one string halved", |sample, dice| {
         let (start, end) = sample.value(dice)?;
@@ -247,12 +247,12 @@ const DAMAGES: &[(&str, Damage)] = &[
         Some(sample.with(start + 1, end, &escapes(&sample.text[start + 1..end], spell)))
     }),
     ("quotes typographic", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("“{}”", escapes(inside, |_| None)), str::to_owned))
+        Some(sample.respell(|inside, _| format!("“{}”", escapes(inside, |_| None)), str::to_owned))
     }),
     ("quotes typographic, inner ones too", |sample, dice| {
         let inner = *dice.pick(&["”", "\\”", "“"]);
         let spell = move |escaped| (escaped == '"').then_some(inner);
-        Some(sample.respelt(|inside, _| format!("“{}”", escapes(inside, spell)), str::to_owned))
+        Some(sample.respell(|inside, _| format!("“{}”", escapes(inside, spell)), str::to_owned))
     }),
     ("some quotes typographic", |sample, dice| {
         let at = sample.mark(dice, "\"")?;
@@ -273,10 +273,10 @@ const DAMAGES: &[(&str, Damage)] = &[
             }
         };
         let words = |text: &str| text.replace("true", "True").replace("false", "False").replace("null", "None");
-        Some(sample.respelt(string, words))
+        Some(sample.respell(string, words))
     }),
     ("quotes single, nothing escaped", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("'{}'", escapes(inside, raw_quotes)), str::to_owned))
+        Some(sample.respell(|inside, _| format!("'{}'", escapes(inside, raw_quotes)), str::to_owned))
     }),
     ("one string in single quotes", |sample, dice| {
         let (start, end) = sample.value(dice)?;
@@ -310,13 +310,13 @@ const DAMAGES: &[(&str, Damage)] = &[
         Some(sample.with(at, at, comment))
     }),
     ("trailing commas", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{inside}\""), |text| text.replace('}', ",}").replace(']', ",]")))
+        Some(sample.respell(|inside, _| format!("\"{inside}\""), |text| text.replace('}', ",}").replace(']', ",]")))
     }),
     ("commas lost at line ends", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{inside}\""), |text| text.replace(",\n", "\n")))
+        Some(sample.respell(|inside, _| format!("\"{inside}\""), |text| text.replace(",\n", "\n")))
     }),
     ("all commas lost", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{inside}\""), |text| text.replace(',', "")))
+        Some(sample.respell(|inside, _| format!("\"{inside}\""), |text| text.replace(',', "")))
     }),
     ("a comma or colon of another kind", |sample, dice| {
         let at = sample.mark(dice, ",:")?;
@@ -324,7 +324,7 @@ const DAMAGES: &[(&str, Damage)] = &[
         Some(sample.with(at, at + 1, mark))
     }),
     ("keys bare", |sample, _| {
-        Some(sample.respelt(|inside, key| if key { inside.to_owned() } else { format!("\"{inside}\"") }, str::to_owned))
+        Some(sample.respell(|inside, key| if key { inside.to_owned() } else { format!("\"{inside}\"") }, str::to_owned))
     }),
     ("a value bare", |sample, dice| {
         let (start, end) = sample.value(dice).filter(|(start, end)| end - start > 1)?;
@@ -342,7 +342,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("braces doubled", |sample, _| Some(format!("{{{}}}", sample.text))),
     ("escaped for HTML", |sample, _| Some(sample.text.replace('"', "&quot;"))),
     ("escaped for Markdown", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{}\"", inside.replace('_', "\\_")), str::to_owned))
+        Some(sample.respell(|inside, _| format!("\"{}\"", inside.replace('_', "\\_")), str::to_owned))
     }),
     ("encoded twice", |sample, dice| {
         let twice = Value::from(sample.text.as_str()).to_string();
@@ -355,7 +355,7 @@ const DAMAGES: &[(&str, Damage)] = &[
         Some([&sample.text[..start], quote, &sample.text[start..end], quote, &sample.text[end..]].concat())
     }),
     ("blanks of a web page", |sample, _| {
-        Some(sample.respelt(|inside, _| format!("\"{inside}\""), |text| text.replace(' ', "\u{a0}")))
+        Some(sample.respell(|inside, _| format!("\"{inside}\""), |text| text.replace(' ', "\u{a0}")))
     }),
     ("numbers of another form", |sample, dice| {
         let form = *dice.pick(&["0$", "+$", "$.", "0x$", "$_0", "$s", "$ lines", "-$.5.1", "$e999"]);
@@ -388,8 +388,8 @@ const DAMAGES: &[(&str, Damage)] = &[
     }),
 ];
 
-/// Kinds of damage that may leave a text valid. That cannot be detected, so a text counts as damaged only if it is
-/// invalid for another reason.
+/// Kinds of damage that may change the meaning of a text without making it invalid. No parser can detect that, so a
+/// text counts as damaged only if it is invalid for another reason.
 const INSIDE: [&str; 8] = [
     "mark inserted",
     "backslashes of one string halved",
@@ -401,7 +401,7 @@ const INSIDE: [&str; 8] = [
     "two marks dropped",
 ];
 
-/// Changes of style before the damage that keep the strings.
+/// Changes of style that are made before the damage and keep the strings.
 const STYLES: &[fn(&str) -> String] = &[
     |text| text.replace('}', ",}"),
     |text| text.replace('{', "{ // first\n"),
@@ -449,7 +449,7 @@ fn outcome_of(reply: &str, finish: &str, meant: &[Value], damaged: &str) -> Outc
     }
     let same = calls.iter().map(content_of).eq(meant.iter().cloned());
     let lossy = calls.iter().any(ToolCall::is_lossy);
-    // Some of several calls may be refused, which the model learns, while others stay intact.
+    // If a text has several calls, some may be refused with a message to the model while others stay intact.
     let sure_ones_meant = calls.iter().filter(|call| !call.is_lossy()).all(|call| meant.contains(&content_of(call)));
     match (same, lossy) {
         (true, false) => Outcome::Same,
@@ -469,7 +469,7 @@ fn sure_calls(reply: &str, finish: &str) -> Vec<ToolCall> {
     calls.filter(|call| !call.is_lossy()).collect()
 }
 
-/// No damage makes another call that claims to be the only sane reading.
+/// No damage leads to a wrong call that is reported as lossless.
 #[test]
 fn a_lossless_reading_of_a_damaged_call_is_the_intended_one() {
     let most = std::env::var("DAMAGED_CALLS").map_or(USUAL, |count| count.parse().expect("a number"));
@@ -493,7 +493,7 @@ fn a_lossless_reading_of_a_damaged_call_is_the_intended_one() {
         let mut sample = Sample::new(text);
         if !inside && dice.once_in(5) {
             let style = *dice.pick(STYLES);
-            sample = Sample::new(sample.respelt(|inside, _| format!("\"{inside}\""), style));
+            sample = Sample::new(sample.respell(|inside, _| format!("\"{inside}\""), style));
         }
         tried += 1;
         let Some(damaged) = damage(&sample, &mut dice).filter(|damaged| *damaged != sample.text) else { continue };
@@ -533,5 +533,5 @@ fn a_lossless_reading_of_a_damaged_call_is_the_intended_one() {
 /// Returns compact JSON with a blank after commas and colons, as models write it.
 fn spaced(text: &str) -> String {
     Sample::new(text.to_owned())
-        .respelt(|inside, _| format!("\"{inside}\""), |between| between.replace(',', ", ").replace(':', ": "))
+        .respell(|inside, _| format!("\"{inside}\""), |between| between.replace(',', ", ").replace(':', ": "))
 }

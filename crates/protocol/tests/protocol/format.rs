@@ -1,4 +1,4 @@
-//! Laws of the results message: all data can be read back, and nothing in it can be read as a call.
+//! Tests the results message: all data can be read back, and nothing in it can be read as a call.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use toolfence_kit::Random;
@@ -72,8 +72,8 @@ fn good(id: &str, output: String) -> ToolResult {
     ToolResult::new(id, "read_file", Output::text(output), 3)
 }
 
-/// Returns the info strings of all code blocks that an independent CommonMark parser sees, "indented" for those without
-/// a fence, and checks that everything else is allowed around blocks.
+/// Returns the info string of each code block that an independent CommonMark parser sees, or "indented" for a block
+/// without a fence. Checks that everything else may occur around blocks.
 fn blocks(message: &str) -> Vec<String> {
     Parser::new(message)
         .filter_map(|event| match event {
@@ -86,7 +86,7 @@ fn blocks(message: &str) -> Vec<String> {
 }
 
 #[test]
-fn everything_comes_back_byte_for_byte() {
+fn results_can_be_read_back_byte_for_byte() {
     for format in formats() {
         for result in sample() {
             let message = results(std::slice::from_ref(&result), &format);
@@ -121,7 +121,7 @@ fn our_own_parser_sees_results_and_no_call() {
     }
 }
 
-/// Pieces of outputs that try to break out.
+/// Pieces of outputs that try to break out of their block.
 const PIECES: &[&str] = &[
     "\n",
     "\n",
@@ -177,7 +177,7 @@ fn nasty(random: &mut Random, most: usize) -> String {
     (0..random.below(most + 1)).map(|_| *random.pick(PIECES)).collect()
 }
 
-fn nasty_result(random: &mut Random) -> ToolResult {
+fn hostile_result(random: &mut Random) -> ToolResult {
     let mut output = Output::text(nasty(random, 24));
     output.truncated = random.below(2) == 0;
     output.exit_code = (random.below(3) == 0).then_some(1);
@@ -187,7 +187,7 @@ fn nasty_result(random: &mut Random) -> ToolResult {
     ToolResult::new(nasty(random, 3), nasty(random, 3), output, 1)
 }
 
-/// Returns how many results our parser sees; it panics at anything that is neither a result nor text.
+/// Returns the number of results that this parser sees. Panics at anything that is neither a result nor text.
 fn count_results(message: &str) -> usize {
     use toolfence_protocol::parse::Event;
     let events = toolfence_protocol::parse::parse(message).events;
@@ -206,10 +206,10 @@ fn nested(text: &str, first: &str, mark: &str) -> String {
 }
 
 #[test]
-fn no_output_gets_out_of_its_block() {
+fn no_output_breaks_out_of_its_block() {
     for seed in 0..3_000 {
         let mut random = Random::new(seed);
-        let sent: Vec<ToolResult> = (0..=random.below(3)).map(|_| nasty_result(&mut random)).collect();
+        let sent: Vec<ToolResult> = (0..=random.below(3)).map(|_| hostile_result(&mut random)).collect();
         for format in formats() {
             let message = results(&sent, &format);
             assert_eq!(read_back(&message, format.nonce.as_deref()), sent, "{message:?}");
@@ -239,7 +239,7 @@ fn data_is_sent_to_the_model_only_on_request() {
         let sent = read_back(&results(std::slice::from_ref(&result), &format), None);
         assert_eq!(sent.as_slice(), std::slice::from_ref(&result));
     }
-    // A host that writes a separate line always has it.
+    // A host that writes the data on a separate line always gets it.
     assert_eq!(envelope(&result, toolfence_protocol::Language::English)["data"]["diff"], "+a\n");
 }
 
@@ -291,7 +291,7 @@ fn a_long_message_is_clipped_fairly() {
 }
 
 #[test]
-fn parts_keep_to_the_limit_and_lose_no_result() {
+fn parts_stay_below_the_limit_and_contain_every_result() {
     let mut format = Format::default();
     format.message_limit = 1_000;
     let sent: Vec<ToolResult> = (0..20).map(|n| good(&n.to_string(), "z".repeat(n * 40))).collect();

@@ -1,4 +1,4 @@
-//! Tests the repairing reader with its case files, and laws that hold for any text.
+//! Tests the repairing JSON reader with its case files, and laws that hold for any text.
 //!
 //! A case is three lines below a `## section`: `in` the text, `want` the intended value (several values with a blank
 //! between; `nothing` if nothing may be read), `is` the repairs made, `valid` or `refused`. `␤` is a line end, `␍` a
@@ -49,7 +49,7 @@ fn result(case: &Case) -> String {
     }
 }
 
-/// Every case gives the intended value or an error, with the repairs in the file.
+/// Every case gives the intended value or an error, and the repairs that the file lists.
 #[test]
 fn every_case_gives_the_intended_value_or_an_error() {
     let cases = cases();
@@ -67,7 +67,7 @@ fn every_case_gives_the_intended_value_or_an_error() {
     comparison.finish();
 }
 
-/// Each repair has its own section, in which something is accepted; with `--nocapture`, the test prints the counts.
+/// Each repair has its own section with at least one accepted text. With `--nocapture`, the test prints the counts.
 #[test]
 fn every_repair_has_its_cases() {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -119,9 +119,9 @@ fn every_repair_has_its_cases() {
     }
 }
 
-/// A repaired value, printed, is read again as the same value without a repair.
+/// If a repaired value is printed and read again, the result is the same value without repairs.
 #[test]
-fn a_repaired_reading_printed_reads_the_same() {
+fn a_printed_repaired_value_reads_the_same() {
     for case in cases() {
         let Ok(reading) = read(&case.text, case.closed()) else { continue };
         let printed: Vec<String> = reading.values.iter().map(Value::to_string).collect();
@@ -130,9 +130,9 @@ fn a_repaired_reading_printed_reads_the_same() {
     }
 }
 
-/// A text without its end never becomes an object, unless only closing brackets are missing.
+/// A text that was cut off never becomes an object, unless only closing brackets are missing.
 #[test]
-fn nothing_cut_off_is_read() {
+fn truncated_objects_are_not_read() {
     for case in cases().iter().filter(|case| case.is.text() != "refused" && case.text.starts_with(['{', '['])) {
         for (at, _) in case.text.char_indices().skip(1) {
             let Ok(reading) = read(&case.text[..at], false) else { continue };
@@ -168,7 +168,7 @@ fn any_object(dice: &mut Random, depth: usize) -> Value {
 }
 
 #[test]
-fn valid_texts_are_as_serde_json_has_them() {
+fn valid_texts_are_read_as_by_serde_json() {
     let mut dice = Random::new(0x9e37_79b9_7f4a_7c15);
     for round in 0..2000 {
         let value = any_object(&mut dice, 0);
@@ -180,7 +180,7 @@ fn valid_texts_are_as_serde_json_has_them() {
     }
 }
 
-/// A lossless repair next to valid strings changes none of them, and lossless repairs never misread.
+/// A lossless repair never changes a valid string next to it, and never gives another value than the intended one.
 #[test]
 fn one_fault_leaves_the_rest_alone() {
     let mut dice = Random::new(0x1234_5678_9abc_def1);
@@ -201,16 +201,18 @@ fn one_fault_leaves_the_rest_alone() {
         ] {
             let reading = read(&broken, true).unwrap_or_else(|problem| panic!("{broken}: {problem}"));
             assert_eq!(reading.values, std::slice::from_ref(&value), "{broken}");
-            // The missing bracket may have been an earlier one, in an object with several members.
+            // In an object with several members, an earlier bracket may count as the missing one, which is another
+            // repair.
             let repairs = reading.repairs.iter().filter(|repair| **repair != Repair::MiddleClosers);
             assert!(repairs.eq([&repair]), "{:?}: {broken}", reading.repairs);
         }
     }
 }
 
-/// With a byte added or removed, a strict reading stays strict, and a fatal fault stays fatal.
+/// Strict reading refuses a repeated key, an unpaired surrogate and a number that is too large. Repair refuses them
+/// too, alone and next to a fault that it could repair.
 #[test]
-fn a_repair_is_never_milder_than_strict_reading() {
+fn repair_does_not_accept_values_that_strict_reading_refuses() {
     let mut dice = Random::new(0x0bad_cafe_dead_beef);
     for bad in ["\"k\": 1, \"k\": 2", "\"k\": \"\\ud800\"", "\"k\": 1e999", "\"k\": \"\\udc00\""] {
         for _ in 0..300 {
@@ -227,7 +229,7 @@ fn a_repair_is_never_milder_than_strict_reading() {
 
 /// Whatever the damage, the reader ends and never panics.
 #[test]
-fn damage_of_any_kind_is_survived() {
+fn the_reader_never_panics_on_damaged_text() {
     let mut dice = Random::new(0x5eed_5eed_5eed_5eed);
     let cases = cases();
     let noise =
@@ -311,8 +313,8 @@ fn call(dice: &mut Random, depth: usize) -> Value {
     Value::Object(members)
 }
 
-/// Returns the lines of printed JSON, each changed depending on its content and whether a closing bracket follows.
-fn by_line(text: &str, change: impl Fn(&str, bool) -> String) -> String {
+/// Returns printed JSON with each line changed. `change` gets the line and whether a closing bracket follows it.
+fn map_lines(text: &str, change: impl Fn(&str, bool) -> String) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let closes = |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with(['}', ']']));
     let changed = lines.iter().enumerate().map(|(index, line)| change(line, closes(lines.get(index + 1))));
@@ -333,13 +335,13 @@ fn faults(text: &str) -> Vec<(&'static str, String)> {
         ("newlines not escaped", back(kept.replace("\\n", "\n"))),
         ("backslashes not escaped", kept.replace('\u{3}', "\\")),
         ("nothing escaped", quotes.replace("\\n", "\n").replace('\u{3}', "\\")),
-        ("commas lost", by_line(text, |line, _| line.strip_suffix(',').unwrap_or(line).to_owned())),
-        ("trailing commas", by_line(text, comma)),
+        ("commas lost", map_lines(text, |line, _| line.strip_suffix(',').unwrap_or(line).to_owned())),
+        ("trailing commas", map_lines(text, comma)),
         ("last closer lost", text[..text.len() - 1].to_owned()),
         ("a closer too many", format!("{text}}}")),
         (
             "closing quotes lost",
-            by_line(text, |line, _| line.strip_suffix("\",").map_or(line.to_owned(), |line| format!("{line},"))),
+            map_lines(text, |line, _| line.strip_suffix("\",").map_or(line.to_owned(), |line| format!("{line},"))),
         ),
         ("an opening quote lost", text.replacen("\": \"", "\": ", 1)),
         ("single quotes", back(single.replace('\'', "\\'").replace('\u{4}', "'"))),
@@ -358,7 +360,7 @@ fn faults(text: &str) -> Vec<(&'static str, String)> {
 #[test]
 fn a_fault_never_makes_another_call() {
     let mut table: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-    each_fault(0x5151_5151_aaaa_1111, |name, value, broken, reading| {
+    for_each_fault(0x5151_5151_aaaa_1111, |name, value, broken, reading| {
         table.entry(name).or_default()[usize::from(reading.is_none())] += 1;
         if let Some(reading) = reading {
             assert_eq!(reading.values, std::slice::from_ref(value), "{name} {:?}: {broken}", reading.repairs);
@@ -376,7 +378,7 @@ fn a_fault_never_makes_another_call() {
 fn a_fault_that_makes_another_call_is_lossy() {
     let mut different = 0;
     for seed in 0..8 {
-        each_fault(seed, |name, value, broken, reading| {
+        for_each_fault(seed, |name, value, broken, reading| {
             let Some(reading) = reading.filter(|reading| reading.values != std::slice::from_ref(value)) else { return };
             different += 1;
             assert!(!reading.is_lossless(), "{name} {:?}: {broken}", reading.repairs);
@@ -387,7 +389,7 @@ fn a_fault_that_makes_another_call_is_lossy() {
 
 /// Calls `seen` with each fault of 1,500 calls that strict reading refuses: its name, the call, the text and its
 /// reading.
-fn each_fault(seed: u64, mut seen: impl FnMut(&'static str, &Value, &str, Option<Reading>)) {
+fn for_each_fault(seed: u64, mut seen: impl FnMut(&'static str, &Value, &str, Option<Reading>)) {
     let mut dice = Random::new(seed);
     for _ in 0..1500 {
         let value = call(&mut dice, 0);

@@ -1,5 +1,5 @@
-//! Every template of `text!` in the sources has a translation in `locales/pt.toml` with the same placeholders.
-//! `UPDATE=1` adds missing templates to the file, with an empty translation.
+//! Tests that every template of `text!` in the sources has a translation in `locales/pt.toml` with the same
+//! placeholders. `UPDATE=1` adds missing templates to the file, with an empty translation.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The protocol: laws over case files, with two independent CommonMark parsers as oracles.
+//! Tests the protocol with case files and laws, and with two independent CommonMark parsers as oracles.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,5 +1,5 @@
-//! Compares our fences with those of independent CommonMark parsers, on random documents with everything that can
-//! surround fences.
+//! Compares the fences of this parser with those of independent CommonMark parsers, in random documents with everything
+//! that can surround a fence.
 
 pub(crate) mod documents;
 pub(crate) mod markdown;
@@ -13,7 +13,8 @@ fn dice() -> Random {
     Random::new(std::env::var("TOOLFENCE_ORACLE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_default())
 }
 
-/// The documents have no lone CR, because both parsers have bugs with it. One of them may be wrong in a known place.
+/// The documents have no lone CR, because both other parsers have bugs with it. At places of a known bug, one of them
+/// may differ.
 #[test]
 fn agrees_with_other_parsers() {
     type Oracle = (&'static str, fn(&str) -> Blocks, fn(&str) -> bool);
@@ -47,8 +48,8 @@ fn agrees_with_other_parsers() {
     assert!(known.iter().all(|known| *known < rounds / 50), "the known differences are rare: {known:?}");
 }
 
-/// No call is lossless unless CommonMark sees it too, or it precedes the first end of a block that CommonMark does not
-/// see.
+/// A call is lossless only if CommonMark sees it too, or if it precedes the first end of a block that CommonMark does
+/// not see.
 #[test]
 fn doubtful_fences_are_lossy() {
     let mut dice = dice();
@@ -92,8 +93,8 @@ fn shuffled(reply: &str, dice: &mut Random) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Writes documents and our reading of them to the file in `TOOLFENCE_ORACLE_FILE`, one JSON line each, for parsers in
-/// other languages. Lone CRs stay.
+/// Writes documents and the fences that this parser finds to the file in `TOOLFENCE_ORACLE_FILE`, one JSON line per
+/// document, for parsers in other languages. These documents may have lone CRs.
 #[test]
 fn documents_for_others_are_written() {
     let rounds = std::env::var("TOOLFENCE_ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(50);

@@ -17,7 +17,7 @@ pub(crate) fn cases() -> Vec<Reply> {
 
 pub(crate) fn options(words: &str) -> (Options, FinishReason) {
     let mut options = Options::default();
-    // Then every call of a case is emitted where it was written.
+    // With known reasoning, every call is emitted at its own place in the reply.
     options.reasoning = Reasoning::Known;
     options.catalog = Some(toolfence_policy::toolset::catalog());
     let mut finish = FinishReason::Stop;
@@ -130,8 +130,7 @@ fn describe(event: &Event<'_>) -> String {
     }
 }
 
-/// Returns JSON with sorted keys, because whether a map keeps its order depends on the features of other crates in the
-/// build.
+/// Returns JSON with sorted keys. Whether a map keeps its order depends on the features of other crates in the build.
 fn sorted(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -161,9 +160,9 @@ fn every_case_gives_its_events() {
     comparison.finish();
 }
 
-/// Every case, alone and inside other structure, gives the same events at every chunking.
+/// Every case gives the same events at every chunking, alone and inside lists and quotes.
 #[test]
-fn chunking_changes_nothing() {
+fn chunking_does_not_change_the_events() {
     for case in cases() {
         for reply in variants(&case.reply) {
             let whole = events(&reply, &case.options, usize::MAX / 2, true);
@@ -177,7 +176,7 @@ fn chunking_changes_nothing() {
 /// While it is unknown whether the template opens reasoning, calls are held back until that is known or the reply ends.
 /// If no closing tag appears, everything else is the same.
 #[test]
-fn calls_are_held_back_while_they_may_be_thoughts() {
+fn calls_are_held_back_while_they_may_be_reasoning() {
     let is_call = |event: &Event<'_>| matches!(event, Event::Call { .. });
     let (mut held, mut thought) = (0, 0);
     let is_known = |case: &&Reply| case.options.split_whitespace().any(|word| ["known", "opened"].contains(&word));
@@ -211,10 +210,10 @@ fn calls_are_held_back_while_they_may_be_thoughts() {
     assert!(held > 500 && thought > 10, "{held} replies with calls, {thought} with thoughts");
 }
 
-/// A caller that polls only some events between two pieces, or none, gets the same ones: pending events keep all their
-/// data.
+/// A caller that polls only some events between two pieces, or none, gets the same events, because pending events keep
+/// all their data.
 #[test]
-fn polling_seldom_changes_nothing() {
+fn rare_polling_does_not_change_the_events() {
     let mut random = Random::new(5);
     for case in cases() {
         let short = variants(&case.reply).into_iter().map(|reply| (reply, 1));
@@ -233,7 +232,8 @@ fn polling_seldom_changes_nothing() {
     }
 }
 
-/// The parser splits a whole reply into pieces of 64 KB: cases across their ends are read as elsewhere.
+/// The parser splits a whole reply into pieces of 64 KB. A case across the end of a piece is read like one at any other
+/// place.
 #[test]
 fn a_long_reply_is_read_as_a_short_one() {
     let mut random = Random::new(7);
@@ -295,7 +295,8 @@ fn long_strings_are_the_same_in_any_pieces() {
     assert!(valid > 40 && valid < all, "{valid} of {all}");
 }
 
-/// Returns the reply unchanged, with other line endings, in a list, in a quote, and cut anywhere.
+/// Returns variants of the reply: unchanged, with other line endings, in a list, in a quote, repeated, and cut at
+/// several places.
 fn variants(reply: &str) -> Vec<String> {
     let crlf = reply.replace('\n', "\r\n");
     let cr = reply.replace('\n', "\r");
@@ -362,7 +363,7 @@ fn span(event: &Event<'_>) -> Option<Span> {
 
 /// Quoting a whole reply, in a block quote or in a fence longer than any in it, never leaves a call.
 #[test]
-fn a_quoted_reply_holds_no_call() {
+fn a_quoted_reply_contains_no_call() {
     for case in cases().iter().filter(|case| case.options.is_empty() && !case.reply.contains("think")) {
         let quote = format!("> {}", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
         let fence = "`".repeat(toolfence_protocol::fence::safe_length(&case.reply));
@@ -393,7 +394,7 @@ fn tokens(cases: &[Reply]) -> Vec<String> {
     tokens.into_iter().collect()
 }
 
-/// Returns a whole text quoted in several ways, at document level.
+/// Returns a text as a whole, quoted in several ways outside of any other container.
 fn quotes(text: &str) -> Vec<String> {
     let with = |first: &str, others: &str| {
         format!("{first}{}\n", text.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], &format!("\n{others}")))
@@ -418,8 +419,8 @@ fn quotes(text: &str) -> Vec<String> {
     all
 }
 
-/// However a reply is quoted, no dialect reads a call in it, nor a host marker: not after the tokens of another dialect
-/// inside or before the quote, and not if those are tags of reasoning.
+/// No dialect reads a call or a host marker in a quoted reply, whatever the quotation is. Tokens of another dialect or
+/// tags of reasoning, inside or before the quote, do not change that.
 #[test]
 fn quoted_text_never_runs_in_any_dialect() {
     let all = cases();
@@ -428,7 +429,7 @@ fn quoted_text_never_runs_in_any_dialect() {
     let mut random = Random::new(11);
     let mut looked_at = 0;
     let acts = |event: &Event<'_>| match event {
-        // A fence with the wrong word is a guess, and not part of a text quoted in prose.
+        // A call in a fence with the wrong word is a guess, and does not occur in a text quoted in prose.
         Event::Call { call, .. } => !call.repairs.contains(&Repair::WrongWord),
         Event::Malformed { .. } | Event::Incomplete { .. } | Event::ForgedResult { .. } => true,
         Event::Ignored { why, .. } => *why == Ignored::WrongForm,
@@ -444,14 +445,15 @@ fn quoted_text_never_runs_in_any_dialect() {
         if case.options.contains("bare") {
             continue;
         }
-        // The first closing tag ends the reasoning that the template opened, wherever it is; a call after it on its
-        // line is quoted.
+        // If the template opened the reasoning, its first closing tag ends it even in a quote. A call after the tag on
+        // the same line is still quoted.
         let quoted = format!("> {}\n", case.reply.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], "\n> "));
         for opened in [quoted.clone(), format!("> a {quoted}")] {
             check(&opened, "dialects opened", &case.title);
         }
         check(&format!("<think>\n{quoted}"), "dialects", &case.title);
-        // In a fence, SEARCH/REPLACE blocks without a fence of their own are not quoted: it is their normal form.
+        // SEARCH/REPLACE blocks that have no fence of their own are normally written inside a fence, so there they are
+        // not quoted.
         let bare_blocks = case.reply.contains("\n<<<<<<< SEARCH") && !case.reply.contains("```");
         for words in ["dialects", "dialects unknown", "dialects opt_in"] {
             if bare_blocks && words == "dialects opt_in" {
@@ -473,7 +475,7 @@ fn quoted_text_never_runs_in_any_dialect() {
 }
 
 #[test]
-fn reset_begins_anew() {
+fn a_reset_parser_starts_from_the_beginning() {
     let mut parser = Parser::new(Options::default());
     parser.push("```tool\n{\"name\": \"x\"");
     while parser.poll().is_some() {}
@@ -485,7 +487,7 @@ fn reset_begins_anew() {
 }
 
 #[test]
-fn prose_is_emitted_at_once() {
+fn prose_is_emitted_without_delay() {
     let mut parser = Parser::new(Options::default());
     let mut shown = String::new();
     for (chunk, wanted) in
@@ -499,9 +501,9 @@ fn prose_is_emitted_at_once() {
     }
 }
 
-/// Hostile shapes come to an end. `.ci/steps` checks, without a clock, that their cost is linear.
+/// The parser reaches the end of every hostile shape. `.ci/steps` checks by counting that the cost is linear.
 #[test]
-fn hostile_shapes_come_to_an_end() {
+fn hostile_replies_are_parsed_to_the_end() {
     let shapes: [(&str, String); 16] = [
         ("nested quotes", "> ".repeat(50_000) + "x\n"),
         ("nested items", "- ".repeat(50_000) + "x\n" + &"\n".repeat(50_000)),

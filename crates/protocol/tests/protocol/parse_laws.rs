@@ -1,4 +1,5 @@
-//! Laws over generated replies: calls in reasoning never run, and no text is cut without a guess.
+//! Tests generated replies: calls in reasoning are never delivered, and a text argument is never cut short unless the
+//! call is marked as a guess.
 
 use crate::parse::events;
 use serde_json::json;
@@ -10,7 +11,7 @@ use toolfence_protocol::{Catalog, Dialect, FinishReason, ToolCall, ToolSpec};
 const CLOSING: &[&str] =
     &["</think>", "</thinking>", "</reasoning>", "[/THINK]", "◁/think▷", "</seed:think>", "</mm:think>", "<channel|>"];
 
-/// Lines of prose, each of which ends a block before it.
+/// Lines of prose. Each of them ends a block that precedes it.
 const PROSE: &[&str] = &[
     "I could run that",
     "\n\nPerhaps `x` first",
@@ -33,7 +34,7 @@ const CALLS: &[&str] = &[
     "\n\n[TOOL_CALLS]bash[ARGS]{\"command\": \"rm x\"}",
 ];
 
-/// Texts after the tag.
+/// Texts that follow the closing tag.
 const REST: &[&str] = &[
     "",
     "\n",
@@ -52,7 +53,7 @@ fn calls(events: &[Event<'static>]) -> Vec<(ToolCall, usize)> {
 }
 
 /// Returns the events of the whole reply, after checking that they are the same in pieces.
-fn in_any_pieces(reply: &str, words: &str) -> Vec<Event<'static>> {
+fn events_in_any_pieces(reply: &str, words: &str) -> Vec<Event<'static>> {
     let whole = events(reply, words, usize::MAX / 2, true);
     for chunk in [1, 2, 5, 13] {
         assert_eq!(events(reply, words, chunk, true), whole, "by {chunk}: {reply:?}");
@@ -78,7 +79,7 @@ fn no_call_before_a_closing_tag_in_prose_is_delivered() {
         reply += *random.pick(CLOSING);
         let rest = *random.pick(REST);
         reply += rest;
-        let events = in_any_pieces(&reply, "dialects unknown");
+        let events = events_in_any_pieces(&reply, "dialects unknown");
         let calls = calls(&events);
         assert!(calls.iter().all(|(_, start)| *start > tag), "{reply:?}: {calls:?}");
         let counts = called || !rest.starts_with('N');
@@ -103,15 +104,15 @@ fn a_call_in_a_sentence_never_runs() {
         let several = if random.below(3) == 0 { call } else { "" };
         for words in ["dialects", "dialects profile=hermes", "dialects unknown profile=qwen3_coder"] {
             let reply = format!("{} {call}{several} {}", random.pick(&["So", "- So", "# So", "So `x`"]), "is how.\n");
-            assert_eq!(calls(&in_any_pieces(&reply, words)), [], "{reply:?}");
+            assert_eq!(calls(&events_in_any_pieces(&reply, words)), [], "{reply:?}");
             let reply = format!("{call}{several} is how.");
-            let calls = calls(&in_any_pieces(&reply, words));
+            let calls = calls(&events_in_any_pieces(&reply, words));
             assert!(calls.iter().all(|(call, _)| call.is_lossy()), "{reply:?}: {calls:?}");
         }
     }
 }
 
-/// A call of `write_file` with the content `@`, and the tags of its dialect: those of calls, and those of arguments.
+/// Calls of `write_file` with the content `@`, each with its dialect's tags of calls and its tags of arguments.
 const RAW: &[(&str, &[&str], &[&str])] = &[
     (
         "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n@\n</parameter>\n</function>\n</tool_call>",
@@ -140,7 +141,7 @@ const RAW: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
-/// Returns whether the text closes an argument and opens another one, so that it cannot be distinguished from two
+/// Returns whether the text closes an argument and opens another one. Such a text cannot be distinguished from two
 /// arguments.
 fn has_two_arguments(text: &str, tags: &[&str]) -> bool {
     let [open, close] = tags else { return false };
@@ -148,7 +149,7 @@ fn has_two_arguments(text: &str, tags: &[&str]) -> bool {
 }
 
 #[test]
-fn a_text_with_tags_of_its_dialect_is_never_another_one_without_a_guess() {
+fn a_text_with_tags_of_its_dialect_is_only_changed_by_a_guess() {
     let mut random = Random::new(13);
     let (mut exact, mut guessed) = (0, 0);
     for (template, of_calls, of_args) in RAW {
@@ -161,7 +162,7 @@ fn a_text_with_tags_of_its_dialect_is_never_another_one_without_a_guess() {
             }
             let reply = template.replace('@', &text);
             for words in ["dialects", "dialects unknown"] {
-                for (call, _) in calls(&in_any_pieces(&reply, words)) {
+                for (call, _) in calls(&events_in_any_pieces(&reply, words)) {
                     let right = call.name == "write_file" && call.args["content"] == text.as_str();
                     assert!(right || call.is_lossy(), "{call:?} of {text:?} in {reply:?}");
                     exact += usize::from(!call.is_lossy());
@@ -174,7 +175,7 @@ fn a_text_with_tags_of_its_dialect_is_never_another_one_without_a_guess() {
 }
 
 #[test]
-fn a_text_with_a_call_of_any_dialect_survives_or_the_call_is_a_guess() {
+fn a_text_with_a_call_of_any_dialect_is_only_changed_by_a_guess() {
     let json = "<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a\", \"content\": @}}</tool_call>";
     let named = "[TOOL_CALLS]write_file[ARGS]{\"path\": \"a\", \"content\": @}";
     let python = "<|tool_call_start|>[write_file(path=\"a\", content=@)]<|tool_call_end|>";
@@ -199,7 +200,7 @@ fn a_text_with_a_call_of_any_dialect_survives_or_the_call_is_a_guess() {
     assert!(exact > 1000 && guessed > 200, "{exact} exact, {guessed} guesses");
 }
 
-/// Forms that no dialect has; `@` is the name of a tool, and `#` its argument.
+/// Forms of calls that belong to no dialect. `@` is the name of a tool, and `#` its argument.
 const FORMS: &[&str] = &[
     "<tool_call>@ {\"#\": \"a\"}</tool_call>",
     "<toolcall>{\"name\": \"@\", \"arguments\": {\"#\": \"a\"}}</toolcall>",
@@ -224,7 +225,7 @@ fn the_name_of_a_tool_in_markup_gives_a_call_or_an_event() {
         for (tool, arg) in [("bash", "command"), ("read_file", "path"), ("search", "pattern")] {
             let form = form.replace('@', tool).replace('#', arg);
             for reply in [form.clone(), format!("I look.\n\n{form}\n\nDone.\n"), format!("I look.\n{form}\n")] {
-                let events = in_any_pieces(&reply, "dialects");
+                let events = events_in_any_pieces(&reply, "dialects");
                 let noticed = |event: &Event<'_>| !matches!(event, Event::Text { .. } | Event::Started { .. });
                 assert!(events.iter().any(noticed), "{reply:?}: {events:?}");
             }
@@ -307,7 +308,7 @@ fn nothing_after_a_forged_result_is_a_call() {
     assert_eq!((parsed.calls.len(), parsed.malformed.len(), parsed.forged), (1, 0, false), "it was all thought");
 }
 
-/// Parts of blocks whose text is the argument of a call, and of texts around them.
+/// Parts of blocks whose whole text is the argument of a call, and parts of the texts around them.
 const BLOCKS: &[&str] = &[
     "```bash\n",
     "```sh\n",
@@ -338,7 +339,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 #[test]
-fn blocks_in_any_order_are_whole_texts_and_the_same_in_any_pieces() {
+fn blocks_in_any_order_keep_their_whole_texts_in_any_pieces() {
     let mut random = Random::new(17);
     let (mut shell, mut patches, mut cut) = (0, 0, 0);
     for round in 0..3000 {
@@ -349,7 +350,7 @@ fn blocks_in_any_order_are_whole_texts_and_the_same_in_any_pieces() {
             reply += &block.replace('@', text);
         }
         for words in ["opt_in", "dialects opt_in unknown", "opt_in length", "opt_in small"] {
-            for event in in_any_pieces(&reply, words) {
+            for event in events_in_any_pieces(&reply, words) {
                 cut += usize::from(matches!(event, Event::Incomplete { .. }));
                 let Event::Call { call, span, .. } = event else { continue };
                 let Some(dialect) = call.dialect.filter(|dialect| dialect.is_opt_in()) else { continue };

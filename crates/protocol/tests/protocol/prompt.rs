@@ -1,4 +1,4 @@
-//! The parser reads the examples in the prompt without repairs.
+//! Tests that the parser reads the examples in the prompt without repairs.
 
 use serde_json::json;
 use toolfence_policy::toolset::builtins;
@@ -9,7 +9,7 @@ use toolfence_protocol::{Catalog, Dialect, Dialects, FinishReason, Language, Par
 
 const LANGUAGES: [Language; 2] = [Language::English, Language::Portuguese];
 
-/// Returns the instructions without the example of a result, which in a reply would be a forgery.
+/// Returns the instructions without the example of a result, because a result in a reply is a forgery.
 fn without_result(text: &str) -> String {
     let (before, rest) = text.split_once("```tool_result\n").unwrap_or((text, ""));
     let after = rest.split_once("\n```\n").map_or("", |(_, after)| after);
@@ -41,7 +41,7 @@ fn the_examples_are_strict_calls() {
 }
 
 #[test]
-fn any_tool_can_be_the_only_one() {
+fn the_prompt_works_with_any_single_tool() {
     let every = |name: &'static str, kind| Param::new(name, kind, "").required();
     let fields = vec![every("x", ParamKind::Flag), every("y", ParamKind::Texts)];
     let own = ToolSpec::new("own", "Everything at once.")

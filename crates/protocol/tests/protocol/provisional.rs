@@ -1,4 +1,5 @@
-//! Tests events before a block is decided: provisional events, events that are held back, and the effect of limits.
+//! Tests the events before a block is complete: provisional events, events that are held back, and the effect of
+//! limits.
 
 use crate::parse::{cases, events};
 use std::collections::HashMap;
@@ -6,7 +7,7 @@ use toolfence_kit::{Pieces, Random};
 use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 use toolfence_protocol::{Dialect, FinishReason};
 
-/// The outcome of a provisional id.
+/// The state of a provisional id.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Open,
@@ -14,8 +15,8 @@ enum Outcome {
     Withdrawn,
 }
 
-/// Every started id ends in one call, or is withdrawn by a malformed or incomplete block of the same id; progress is
-/// emitted only in between. Only one is open at a time, and no two calls of a reply share an id.
+/// Every started id ends in one call, or a malformed or incomplete block with the same id withdraws it. Progress is
+/// emitted only in between. At most one id is open at a time, and no two calls of a reply share an id.
 #[test]
 fn every_started_call_ends_or_is_withdrawn() {
     let mut started = 0;
@@ -29,7 +30,7 @@ fn every_started_call_ends_or_is_withdrawn() {
                     Event::Started { id, .. } => {
                         started += 1;
                         let open = outcomes_by_id.values().filter(|outcome| **outcome == Outcome::Open).count();
-                        // The end of a call that is held back is not announced yet.
+                        // While calls are held back, the end of the previous call may not be emitted yet.
                         let held = case.options.contains("unknown");
                         assert!(held || open == 0, "{title}: another block is open: {reply:?}");
                         assert_eq!(
@@ -70,9 +71,9 @@ fn every_started_call_ends_or_is_withdrawn() {
     assert!(started > 100, "the cases start calls");
 }
 
-/// Provisional events of a call agree with the complete call: its name, and the beginning of each text. The objects
-/// have keys of every shape, in any order and number, so that events must often be withdrawn. Some are damaged: the
-/// repair may read a bracket as text after a call was already announced.
+/// The provisional events of a call agree with the complete call in its name and in the beginning of each text. The
+/// objects have keys of every kind, in any order and number, so that events must often be withdrawn. Some objects are
+/// damaged, and then the repair may read a bracket as text after a call was announced.
 #[test]
 fn provisional_events_agree_with_the_call() {
     let members = [
@@ -144,7 +145,7 @@ fn provisional_events_agree_with_the_call() {
                     let args = serde_json::Value::Object(call.args);
                     for (arg, text) in texts {
                         let meant = args.pointer(&format!("/{arg}")).and_then(serde_json::Value::as_str);
-                        // A body keeps its last newline only for some arguments.
+                        // Only for some arguments does a body keep its last newline.
                         let agrees = meant.is_some_and(|meant| text == meant || text.strip_suffix('\n') == Some(meant));
                         let agrees = agrees || damaged && meant.is_some_and(|meant| meant.starts_with(&text));
                         assert!(agrees, "{arg} is {meant:?} and was announced as {text:?}: {reply}");
@@ -161,14 +162,15 @@ fn provisional_events_agree_with_the_call() {
     assert!(called > 1000 && withdrawn > 1000, "{called} called, {withdrawn} withdrawn");
 }
 
-/// In every case, wherever the reply ends, a started call has the announced name, and the progress of an argument is
-/// the beginning of its text. The first call of each section in a dialect is announced by its name alone.
+/// Cuts the reply of every case at every place. A started call has its announced name, and the progress of an argument
+/// is the beginning of its text. The first call of each section in a dialect must be announced, even if only its name
+/// is known.
 #[test]
 fn provisional_events_of_the_cases_agree_with_their_calls() {
-    // A call that counts only if nothing follows it appears when it is complete, as does one whose name is a key of its
-    // JSON.
+    // Calls of these dialects are announced only when they are complete: such a call counts only if nothing follows it,
+    // or its name is a key of its JSON.
     let unannounced = [Dialect::Sarashina, Dialect::BareJson, Dialect::Apertus];
-    // So do these forms of other dialects.
+    // The same is true for these forms of other dialects.
     let forms = ["another tag", "Command R", "the recipient in the head"];
     let is_whole = |dialect: Dialect, reply: &str| dialect == Dialect::Pythonic && !reply.contains("<|python_start|>");
     let mut seen: HashMap<Dialect, usize> = HashMap::new();
@@ -185,7 +187,8 @@ fn provisional_events_of_the_cases_agree_with_their_calls() {
                     }
                     Event::Call { call, index, .. } => {
                         let began = announced.remove(&call.id);
-                        // Repaired JSON may be no JSON from its first key on.
+                        // If the JSON was repaired, it may be invalid from its first key on, so the call need not be
+                        // announced.
                         if let Some(dialect) = call.dialect.filter(|_| index == 0 && call.repairs.is_empty()) {
                             let whole = unannounced.contains(&dialect)
                                 || is_whole(dialect, reply)
@@ -287,7 +290,7 @@ const PARTS: &[&str] = &[
     "- ",
 ];
 
-/// Calls in dialects, with a place for any text in each.
+/// Calls in dialects, each with a place for an arbitrary text.
 const CALLS: &[&str] = &[
     "<tool_call>\n<function=bash>\n<parameter=command>\n@\n</parameter>\n</function>\n</tool_call>\n",
     "<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>@</arg_value>\n</tool_call>\n",
@@ -305,8 +308,8 @@ const CALLS: &[&str] = &[
      <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\n",
 ];
 
-/// The laws also hold for calls in dialects made of random parts, mostly wrong: the events do not depend on the pieces,
-/// and agree with the call or are withdrawn.
+/// Calls in dialects are built from random parts and are mostly invalid. Their events do not depend on the pieces of
+/// the reply, and agree with the call or are withdrawn.
 #[test]
 fn provisional_events_of_dialects_agree_with_their_calls() {
     let mut dice = Random::new(0xd1a1_ec75);
@@ -365,7 +368,7 @@ fn provisional_events_of_dialects_agree_with_their_calls() {
     assert!(called > 500 && withdrawn > 200, "{called} called, {withdrawn} withdrawn");
 }
 
-/// Callers without provisional events get the same other events.
+/// Callers that switch provisional events off get the same other events.
 #[test]
 fn without_a_preview_the_rest_is_the_same() {
     for case in cases() {
@@ -397,7 +400,7 @@ fn long_prose_is_emitted_in_order() {
     }
 }
 
-/// The parser lends long texts without copying them, which must not change the events.
+/// The parser returns long texts without copying them, which must not change the events.
 #[test]
 fn long_texts_give_the_same_events_for_any_chunking() {
     for (length, escape) in [900, 1100, 5000, 90_000].into_iter().flat_map(|length| [(length, ""), (length, "\\n\\\"")])
@@ -419,7 +422,7 @@ fn poll_all(parser: &mut Parser) -> Vec<Event<'static>> {
     std::iter::from_fn(|| parser.poll().map(Event::into_owned)).collect()
 }
 
-/// After a doubtful closing fence no events are emitted until it is decided; then all are.
+/// After a doubtful closing fence the parser holds back all events until it can decide whether the block has ended.
 #[test]
 fn text_after_an_undecided_block_is_held_back() {
     let mut parser = Parser::new(Options::default());
@@ -448,7 +451,7 @@ fn text_of(event: Event<'_>) -> Option<String> {
     }
 }
 
-/// A closing fence is decided at its own line ending: a CR at the end of a chunk may be half of one.
+/// A closing fence counts only when its line has ended. A CR at the end of a chunk may be the first half of a CRLF.
 #[test]
 fn a_closing_fence_waits_for_its_line_ending() {
     for (ending, more) in [("\n", ""), ("\r\n", ""), ("\r", "x")] {
@@ -480,9 +483,10 @@ fn outcomes(events: &[Event<'_>]) -> (usize, usize) {
     (calls, events.iter().filter(|event| matches!(event, Event::Malformed { .. })).count())
 }
 
-/// Every limit ends in an event: calls of a reply, in separate blocks or in one; nesting; bytes of a block.
+/// A reply that exceeds a limit gives an event. The limits are those for calls, in separate blocks or in one, for
+/// nesting, and for the bytes of a block.
 #[test]
-fn limits_end_in_an_event() {
+fn exceeding_a_limit_emits_an_event() {
     let call = "{\"name\": \"a\", \"args\": {}}\n";
     let blocks = format!("```tool\n{call}```\n").repeat(66);
     assert_eq!(outcomes(&after(Options::default(), |_| {}, &blocks)), (64, 2));
@@ -531,8 +535,8 @@ fn read(text: &str, bare: bool, most: usize, chunk: usize, reason: FinishReason)
     events
 }
 
-/// A line that exceeds the limit is cut at the same place for any chunking, and its rest is not a line of its own. A
-/// limit below one character passes one.
+/// A line that exceeds the limit is cut at the same place for any chunking, and its rest does not count as a new line.
+/// If the limit is less than one character, one character passes.
 #[test]
 fn long_lines_are_cut_alike_for_any_chunking() {
     let call = "{\"name\": \"bash\", \"args\": {\"command\": \"ls\"}}";

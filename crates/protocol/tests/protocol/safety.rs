@@ -1,8 +1,8 @@
-//! Quoted text is never a call that may write or execute, whatever breaks around it.
+//! Tests that quoted text is never a call that may write or execute, whatever is damaged around it.
 //!
-//! A dangerous call is put in every place that quotes, and the reply is damaged at every byte in every way. The inner
-//! call may then be read only with a lossy repair, or if the damage has undone the quoting itself: another CommonMark
-//! parser sees a separate fence, or the call around it is complete and exact without the inner one.
+//! A dangerous call is put into every kind of quotation, and the reply is damaged at every byte in every way. The inner
+//! call may then be read only with a lossy repair, or if the damage removed the quotation itself: another CommonMark
+//! parser sees a separate fence, or the outer call is complete and exact without the inner one.
 
 use crate::oracle::markdown::{bland, code_blocks, newlines};
 use crate::parse::events;
@@ -21,7 +21,7 @@ struct QuotePlace {
     before: &'static str,
     prefix: &'static str,
     after: &'static str,
-    /// The inner call is quoted by a tool block, by reasoning, or by CommonMark alone.
+    /// What quotes the inner call: a tool block, reasoning, or only CommonMark.
     by: By,
 }
 
@@ -145,7 +145,7 @@ fn is_inner(call: &ToolCall) -> bool {
     call.args.get("command").is_some_and(|command| command.to_string().contains("INNER"))
 }
 
-/// Returns the first call that may write or execute although it was quoted.
+/// Returns the first quoted call that may write or execute, if the quotation is intact.
 fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
     let mut exact = false;
     for event in events(reply, &format!("{finish} unknown"), usize::MAX / 2, false) {
@@ -154,7 +154,7 @@ fn escaped(reply: &str, finish: &str, by: &By) -> Option<ToolCall> {
                 let undone = match by {
                     By::Reasoning => !(reply.starts_with("<think>") || reply.starts_with("text\n<think>\n")),
                     By::Markdown => is_unquoted_fence(reply, span.start),
-                    // After a closing tag of reasoning a new document begins, which CommonMark does not know.
+                    // A closing tag of reasoning begins a new document for this parser, but not for CommonMark.
                     By::Block => {
                         let alone =
                             || is_unquoted_fence(reply, span.start) || reply[..span.start].contains("\n</think>\n");
@@ -184,7 +184,7 @@ fn opens_tool_block(reply: &str) -> bool {
 }
 
 #[test]
-fn nothing_escapes_from_where_it_is_quoted() {
+fn quoted_changes_and_commands_never_run() {
     let (mut replies, mut wrong) = (0, Vec::new());
     for QuotePlace { name, before, prefix, after, by } in &PLACES {
         for inner in INNER {

@@ -1,4 +1,4 @@
-//! Checks 300 replies as small models write them, in `tests/cases/small`, and their outcomes.
+//! Tests the outcomes of 300 replies in the style of small models, in `tests/cases/small`.
 //!
 //! The outcome is "called" if the call may run, "refused" if it was read by a guess and would do more than read, and
 //! "wrong" if its arguments do not fit. For a failed attempt at a call, the model gets a reminder. Nothing is lost
@@ -49,7 +49,7 @@ fn called(catalog: &toolfence_protocol::Catalog, mut call: ToolCall) -> String {
 }
 
 #[test]
-fn replies_of_small_models_have_their_outcomes() {
+fn replies_of_small_models_give_the_listed_outcomes() {
     let cases = CaseFiles::of("small").replies();
     assert_eq!(cases.len(), 300);
     let mut comparison = Comparison::new();

@@ -1,7 +1,7 @@
-//! Checks every example of the CommonMark specification: the fenced code blocks in its HTML are the ones we see.
+//! Tests with every example of the CommonMark specification that the parser sees the fenced code blocks of its HTML.
 //!
-//! We report only tool blocks, so the info string of every fence in an example is replaced by `tool`. comrak gives the
-//! positions of the fences and their code blocks in the HTML, and its contents are checked against the HTML.
+//! The parser reports only tool blocks, so the info string of every fence in an example is replaced by `tool`. comrak
+//! finds the positions of the fences, and the contents that it finds are checked against the HTML.
 
 use crate::oracle::markdown::{CodeBlock, code_blocks, ours};
 use std::fs;
@@ -52,7 +52,7 @@ fn with_tool_fences(markdown: &str, blocks: &[CodeBlock]) -> String {
 }
 
 #[test]
-fn every_example_of_the_specification() {
+fn fences_agree_with_every_example_of_the_specification() {
     let examples = examples();
     assert_eq!(examples.len(), 652, "version 0.31.2 has so many");
     let (mut fences, mut quoted) = (0, 0);

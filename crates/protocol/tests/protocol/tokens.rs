@@ -1,4 +1,4 @@
-//! Limits the cost of the instructions, the reminder and the results for the model, in tokens of o200k.
+//! Tests that the instructions, the reminder and the results for the model stay below limits in tokens of o200k.
 
 use serde_json::json;
 use tiktoken_rs::o200k_base_singleton;
@@ -16,7 +16,8 @@ fn tokens(text: &str) -> usize {
 fn protocol_and_all_tools_stay_under_900_tokens() {
     let catalog = toolfence_policy::toolset::catalog();
     assert_eq!(catalog.specs().len(), 10);
-    // The instructions of the mode that marks most tools: every call asks and commands run on private copies.
+    // These are the longest instructions: every call needs approval, so most tools are marked, and commands run on
+    // private copies.
     let marked: Catalog = catalog
         .specs()
         .iter()

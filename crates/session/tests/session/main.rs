@@ -1,6 +1,6 @@
-//! Tests of the session through a small vocabulary of inputs and actions.
+//! Tests the session with a driver that has a small vocabulary of inputs and actions.
 //!
-//! The tests check after every step that the instructions come first and user and assistant alternate.
+//! After every step, the driver checks that the instructions come first and that user and assistant messages alternate.
 
 #![allow(
     clippy::disallowed_methods,
@@ -31,7 +31,7 @@ fn an_answer_ends_the_turn() {
 }
 
 #[test]
-fn reads_run_side_by_side_and_are_answered_in_order() {
+fn reads_run_in_parallel_and_are_answered_in_order() {
     let mut talk = Talk::started();
     let reply = format!("First.\n\n{}{}Last.\n", block("a", "look", "1"), block("b", "look", "2"));
     talk.reply(&reply);
@@ -107,7 +107,8 @@ fn an_unknown_tool_may_have_been_a_change() {
     talk.succeeds("c", "").assert_log(&["answered c ok", "call"]).model_received(&["Did you mean change?"]);
 }
 
-/// A person can deny one call of a reply without denying the others. A denial of all ends the changes of the reply.
+/// A person can deny one call of a reply and approve others. If all are denied, the later changes of the reply are
+/// cancelled.
 #[test]
 fn a_person_chooses_among_the_calls_of_a_reply() {
     let mut talk = Talk::with(AskMode::Risky, options());
@@ -128,7 +129,8 @@ fn a_person_chooses_among_the_calls_of_a_reply() {
         .model_received(&["Not this.", "Enough."]);
 }
 
-/// A call that needs no approval was not among the choices of the person, so it does not run after a choice.
+/// A person who chooses among the calls of a reply sees only those that need approval, so the others do not run after
+/// the choice.
 #[test]
 fn calls_without_approval_do_not_run_after_a_choice() {
     let mut talk = Talk::with(AskMode::Risky, options());
@@ -137,7 +139,7 @@ fn calls_without_approval_do_not_run_after_a_choice() {
         [block("a", "change", "1"), block("b", "change", "2"), block("c", "change", "2"), block("l", "look", "")];
     talk.reply(&blocks.concat());
     talk.assert_log(&["call", "saw change", "saw change", "saw change", "saw look", "ask a {\"x\":\"1\"}"]);
-    // From here on no call needs approval, but no one has approved the next calls.
+    // Under the new policy no call needs approval, but the person's choice did not include the remaining calls.
     talk.session.set_policy(toolfence_kit::policy(AskMode::Never));
     talk.answer(Answer::Skip("Not this.".into()));
     talk.assert_log(&["answered a denied", "answered b cancelled", "answered c cancelled", "run l look"]);
@@ -173,7 +175,7 @@ fn the_answer_to_a_malformed_block_names_its_position() {
 }
 
 #[test]
-fn a_reply_of_noise_is_answered_within_bounds() {
+fn the_answer_to_a_reply_of_noise_has_a_bounded_size() {
     let mut talk = Talk::started();
     talk.reply(&BROKEN.repeat(200));
     let answers = talk.log.iter().filter(|line| line.starts_with("answered")).count();
@@ -238,7 +240,7 @@ fn a_failed_call_of_a_server_cancels_only_calls_of_that_server() {
     talk.succeeds("b", "");
     assert!(talk.log.contains(&"answered c cancelled".to_owned()), "{:?}", talk.log);
     assert!(talk.log.contains(&"run d change".to_owned()), "{:?}", talk.log);
-    // A failed built-in change also cancels later calls of servers.
+    // A failed change by a built-in tool also cancels later calls of servers.
     let mut talk = Talk::started();
     talk.reply(&[block("a", "change", ""), block("b", "two.run", "")].concat());
     talk.fails("a");
@@ -288,7 +290,7 @@ fn calls_in_reasoning_do_not_run() {
         let log = talk.log.join(", ");
         assert!(log.ends_with("reasoning , ignored, ignored, text \n\n"), "{log}");
         talk.log.clear();
-        // After a broken block, a change is only a guess; a read may run.
+        // A call after a broken block is a guess, so a change is refused and a read may run.
         talk.chunks(&block("c", "look", "")).assert_log(&["saw look"]);
         talk.end(FinishReason::Stop).assert_log(&["run c look"]);
         talk.succeeds("c", "seen").assert_log(&["answered c ok", "call"]);
@@ -309,7 +311,7 @@ fn an_answer_after_reasoning_ends_the_turn() {
     talk.reply(&format!("{}</think>\nIt is done.\n", block("a", "change", "")));
     assert_eq!(talk.log.last().unwrap(), "stop Answered");
     talk.user("more").model_received(&["1 call in it was not run: [\"change\"]", "more"]);
-    // If nothing follows, the call may have been meant.
+    // If nothing follows the closing tag, the model may have intended the call, so it is asked to send it again.
     let mut talk = Talk::started();
     talk.reply(&format!("{}</think>\n", block("a", "change", "")));
     assert_eq!(talk.log.last().unwrap(), "call");
@@ -362,7 +364,8 @@ fn a_forged_result_may_be_reasoning() {
         .assert_log(&["forged"]);
     talk.end(FinishReason::Stop).assert_log(&["saw look", "run a look"]);
     talk.succeeds("a", "truth").model_received(&["truth", "given by the host only"]).model_did_not_receive("lies");
-    // An opening tag decides that the text is no reasoning, so the model is stopped.
+    // An opening tag shows that the text before it was no reasoning. Then the forged result is one, and the model is
+    // stopped.
     let mut talk = Talk::started();
     talk.chunks(&format!("{}{forged}", block("a", "look", ""))).assert_log(&["forged"]);
     talk.chunks("\n<think>").assert_log(&["saw look", "stop model"]);
@@ -417,7 +420,7 @@ fn calls_of_the_last_round_are_ignored() {
 }
 
 #[test]
-fn a_call_that_only_repeats_itself_is_stopped() {
+fn a_repeated_call_with_the_same_result_ends_the_turn() {
     let mut talk = Talk::started();
     for (time, warned) in [(1, false), (2, false), (3, true), (4, true)] {
         talk.reply(&block("a", "look", "same")).succeeds("a", "same");
@@ -477,7 +480,7 @@ fn ids_are_unique_in_a_conversation() {
 }
 
 #[test]
-fn a_reply_that_repeats_itself_is_ended() {
+fn a_reply_that_repeats_itself_is_stopped() {
     let mut talk = Talk::started();
     talk.chunk = 10;
     talk.chunks(&"I will now fix it.\n".repeat(100));
@@ -489,7 +492,7 @@ fn a_reply_that_repeats_itself_is_ended() {
 }
 
 #[test]
-fn a_call_before_a_repetition_runs_and_its_arguments_may_repeat() {
+fn a_call_before_repeated_text_runs() {
     let mut talk = Talk::started();
     talk.chunk = 10;
     let body = "the same line\\n".repeat(50);
@@ -567,7 +570,7 @@ fn a_failed_backend_leaves_the_reply_received_so_far() {
 
 type Step = Box<dyn Fn(&mut Talk) -> &mut Talk>;
 
-/// Returns the steps of a turn that goes through every state.
+/// Returns the steps of a turn that passes through every state.
 fn steps() -> Vec<Step> {
     let two = format!("Hm.\n\n{}{}", block("a", "look", "1"), block("b", "look", "2"));
     let change = format!("{}{BROKEN}", block("c", "change", "3"));
@@ -696,7 +699,7 @@ fn the_project_is_checked_once_after_the_changes_of_a_reply() {
     talk.model_received(&["\"a\"", "\"b\"", "\"project_check\"", "two new errors"]);
     talk.reply(&block("c", "change", "1")).fails("c");
     talk.assert_log(&["saw change", "run c change", "answered c io_error", "Check"]);
-    // A failed change may still have changed something.
+    // The project is checked even after a failed change, which may have changed something.
     talk.succeeds("project_check", "fine").assert_log(&["answered project_check ok", "call"]);
     talk.reply(&block("d", "look", "1")).succeeds("d", "");
     talk.assert_log(&["saw look", "run d look", "answered d ok", "call"]);

@@ -38,7 +38,7 @@ fn replay() {
                     replies += 1;
                 }
                 Action::Run(cleared) => {
-                    // The output contains a call too, which the session remembers.
+                    // The output contains a call, so that the session also stores calls from results.
                     let text = format!("{}{}", "some output\n".repeat(200), block("c", "change", &format!("{turn}")));
                     let (id, name) = (cleared.call().id.clone(), cleared.call().name.clone());
                     session.handle(Input::Result(ToolResult::new(id, name, Output::text(text), 1)));
@@ -68,6 +68,7 @@ fn memory_stays_flat_over_thousands_of_turns() {
         stdout.lines().filter_map(|line| line.split_once("resident ")?.1.trim().parse().ok()).collect();
     let [early, late] = resident[..] else { panic!("{stdout}{}", String::from_utf8_lossy(&ran.stderr)) };
     println!("{early} KiB after {} turns, {late} KiB after {TURNS}", TURNS / 12);
-    // Only a number per read or written call grows, up to 20,000 of each.
+    // The session keeps only a number for each call that it read or wrote, and at most 20,000 of each, so the limit is
+    // a few MiB.
     assert!(late < early + 4096, "{early} KiB, then {late} KiB");
 }

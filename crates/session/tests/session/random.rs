@@ -11,7 +11,7 @@ use toolfence_protocol::{
 };
 use toolfence_session::{Action, Answer, Input, Session, SessionOptions, StopReason};
 
-/// The most inputs after which a session must have stopped.
+/// The number of inputs after which a session must have stopped.
 const MOST_INPUTS: usize = 5_000;
 
 /// A driver that checks the session's invariants.
@@ -24,13 +24,13 @@ struct World {
     checking: bool,
     streaming: bool,
     stopped: Option<StopReason>,
-    /// Model calls since the last message of the user.
+    /// The number of requests to the model since the last message of the user.
     called: u64,
     /// The offset and the id of each call that the reply has shown.
     shown: Vec<(usize, String)>,
     /// Whether the call with this id may be a change.
     changes: HashMap<String, bool>,
-    /// The most replies before the session must stop.
+    /// The maximum number of replies before the session must stop.
     most: u64,
     answered: Vec<(String, bool)>,
     natives: usize,
@@ -38,7 +38,7 @@ struct World {
     count: Count,
 }
 
-/// Counts events, to check that each kind occurred.
+/// Counts events, so that the test can check that each kind occurred.
 #[derive(Debug, Default, Clone, Copy)]
 struct Count {
     replies: usize,
@@ -50,7 +50,7 @@ struct Count {
     stops: [usize; 8],
 }
 
-fn some_options(random: &mut Random) -> SessionOptions {
+fn random_options(random: &mut Random) -> SessionOptions {
     let mut options = options();
     options.limits.rounds = 1 + random.below(8) as u64;
     options.limits.bad_replies = 1 + random.below(4) as u64;
@@ -73,7 +73,7 @@ fn some_options(random: &mut Random) -> SessionOptions {
 impl World {
     fn new(seed: u64) -> World {
         let mut random = Random::new(seed);
-        let options = some_options(&mut random);
+        let options = random_options(&mut random);
         let rounds = options.limits.rounds;
         let mode = [AskMode::Never, AskMode::Risky, AskMode::Always][random.below(3)];
         let session = Session::new(options, Arc::new(catalog()), toolfence_kit::policy(mode), Arc::new(NoFacts));
@@ -221,7 +221,7 @@ impl World {
             return self.send(Input::Cancel);
         }
         if self.random.once_in(60) {
-            // A message during a turn may begin another turn.
+            // A message during a turn may begin another turn, which has its own number of rounds.
             self.most += self.rounds + 1;
             return self.send(Input::User("and this"));
         }
@@ -289,7 +289,7 @@ impl World {
     /// Returns a random reply.
     fn reply(&mut self) -> String {
         let random = &mut self.random;
-        // If asked to continue a block, it mostly does.
+        // If the model is asked to continue a block, it usually does.
         let last = self.session.history().pop().expect("there is a question").content;
         if let Some(repeated) = requested_repetition(&last).filter(|_| !random.once_in(4)) {
             let rest = ["\"}}\n```\n", "ond half\"}}\n```\nDone.\n", "\nEOF\n```\n", "more"][random.below(4)];
@@ -341,7 +341,7 @@ fn random_sessions_keep_the_invariants() {
             }
             assert!(world.session.is_idle(), "turn {turn} of {seed}");
         }
-        // After any stop, another turn works, and so does one after a turn that is cancelled at any point.
+        // After any stop another turn works, even after a turn that was cancelled at any point.
         world.user("once more");
         for _ in 0..world.random.below(6) {
             if world.stopped.is_none() {

@@ -26,7 +26,7 @@ fn pretty_block(text: &str) -> String {
     format!("~~~~tool\n{args:#}\n~~~~\n")
 }
 
-fn talk_that_asks() -> Talk {
+fn talk_with_approvals() -> Talk {
     let mut talk = Talk::with(AskMode::Risky, options());
     talk.user("begin").log.clear();
     talk
@@ -104,7 +104,7 @@ fn random_reply(random: &mut Random) -> (String, usize) {
 #[test]
 fn a_block_that_broke_off_is_continued() {
     let reply = format!("Hm.\n\n{}{}", block("r", "look", "1"), body_block(LINES));
-    let mut talk = talk_that_asks();
+    let mut talk = talk_with_approvals();
     let at = reply.find("ln!(\"{}\\\\n\", 2").unwrap();
     let (again, rest) = cut(&mut talk, &reply, at).expect("the block can be continued");
     assert_eq!(again, "fn second() {\n    print".replace("fn second", "println!(\"{}\\\\n\", 1);\n}\n\nfn second"));
@@ -147,7 +147,7 @@ fn stitched_changes_need_approval() {
 
 #[test]
 fn a_block_is_continued_once() {
-    let mut talk = talk_that_asks();
+    let mut talk = talk_with_approvals();
     let text = LINES.repeat(3).replace("1)", "one)").replacen("first", "zeroth", 1);
     let reply = body_block(&text);
     let (again, rest) = cut(&mut talk, &reply, 150).expect("the block can be continued");
@@ -156,8 +156,8 @@ fn a_block_is_continued_once() {
     talk.assert_log(&["incomplete", "answered call_1 malformed_call", "call"]);
     talk.model_received(&["for the second time", "several smaller calls"])
         .model_did_not_receive("Continue that block now");
-    // Another block of a reply that continued one may be continued in its turn.
-    let mut talk = talk_that_asks();
+    // A reply that continues a block may break off in another block, and that block may be continued too.
+    let mut talk = talk_with_approvals();
     let (again, rest) = cut(&mut talk, &reply, 150).expect("the block can be continued");
     talk.chunks(&format!("{again}{rest}{}", &reply[..170])).end(FinishReason::Length);
     assert!(talk.asks());
@@ -179,7 +179,7 @@ fn calls_of_a_reply_that_does_not_continue_do_not_run() {
         (format!("```tool\nOne writes:\n{}\nEOF\n```\n", example.lines().nth(1).unwrap()), "content of that block"),
         ("I continue:\n".to_owned(), "the block that broke off was not run"),
     ] {
-        let mut talk = talk_that_asks();
+        let mut talk = talk_with_approvals();
         cut(&mut talk, &reply, at).expect("the block can be continued");
         talk.log.clear();
         talk.reply(&wrong);
@@ -189,12 +189,12 @@ fn calls_of_a_reply_that_does_not_continue_do_not_run() {
         if note != "outside of the object" {
             talk.model_received(&["Send", "the whole call again as the first thing of your reply"]);
         }
-        // The whole block sent again counts then.
+        // If the model then sends the whole block again, that block counts.
         talk.reply(&reply);
         assert!(talk.asks(), "{:?}", talk.log);
     }
-    // The reply may send the whole block again at once.
-    let mut talk = talk_that_asks();
+    // Instead of the rest, the model may send the whole block again.
+    let mut talk = talk_with_approvals();
     cut(&mut talk, &reply, at).expect("the block can be continued");
     talk.reply(&reply);
     assert!(talk.asks(), "{:?}", talk.log);
@@ -222,7 +222,7 @@ fn reasoning_may_precede_the_repeated_text() {
 #[test]
 fn a_cancelled_or_last_reply_is_not_continued() {
     let reply = body_block(LINES);
-    let mut talk = talk_that_asks();
+    let mut talk = talk_with_approvals();
     talk.chunks(&reply[..130]).send(Input::Cancel).user("and now?");
     talk.model_received(&["Send the whole block again", "and now?"]).model_did_not_receive("Continue that block now");
     let mut options = options();
@@ -231,7 +231,7 @@ fn a_cancelled_or_last_reply_is_not_continued() {
     talk.user("begin").chunks(&reply[..130]).end(FinishReason::Length);
     talk.model_received(&["round 1 of 1"]).model_did_not_receive("Continue that block now");
     // A request to continue in one turn does not affect the next.
-    let mut talk = talk_that_asks();
+    let mut talk = talk_with_approvals();
     let (again, rest) = cut(&mut talk, &reply, 130).expect("the block can be continued");
     talk.send(Input::Cancel).user("something else").log.clear();
     talk.reply(&format!("{again}{rest}"));
@@ -274,13 +274,13 @@ fn any_cut_that_is_continued_gives_the_uncut_call() {
     let (mut cuts, mut stitched) = (0, 0);
     for _ in 0..60 {
         let (reply, start) = random_reply(&mut random);
-        let mut talk = talk_that_asks();
+        let mut talk = talk_with_approvals();
         if talk.reply(&reply).log.contains(&"run r look".to_owned()) {
             talk.succeeds("r", "");
         }
         let wanted = asked_args(&mut talk).unwrap_or_else(|| panic!("it is a call: {reply}"));
         for at in start..reply.len() {
-            let mut talk = talk_that_asks();
+            let mut talk = talk_with_approvals();
             talk.chunk = 1 + at % 50;
             let continuation = cut(&mut talk, &reply, at);
             let log = std::mem::take(&mut talk.log);
@@ -291,7 +291,8 @@ fn any_cut_that_is_continued_gives_the_uncut_call() {
             match continuation {
                 Some((again, rest)) => {
                     stitched += 1;
-                    // After a fence, text that begins with the first line is the whole block again.
+                    // If the repeated text begins with the first line of the block, a fence before it would begin the
+                    // whole block again.
                     let kinds = if again.starts_with('{') { 2 } else { 4 };
                     let before = ["", "\n", "```tool\n", "~~~~tool\n  "][random.below(kinds)];
                     talk.reply(&format!("{before}{again}{rest}"))
@@ -315,7 +316,7 @@ fn a_wrong_byte_at_the_seam_gives_no_call() {
     for _ in 0..150 {
         let (reply, start) = random_reply(&mut random);
         for _ in 0..20 {
-            let mut talk = talk_that_asks();
+            let mut talk = talk_with_approvals();
             let at = start + 20 + random.below(reply.len() - start - 20);
             let Some((again, rest)) = cut(&mut talk, &reply, at) else { continue };
             talk.log.clear();
@@ -332,8 +333,8 @@ fn a_wrong_byte_at_the_seam_gives_no_call() {
             }
             let wrong: String = letters.into_iter().collect();
             let before = ["", "```tool\n"][random.below(2)];
-            // Whitespace may be lost or added at the beginning. Removing one of several equal letters only changes the
-            // end of the text.
+            // Some changes are not wrong: white space at the beginning does not count, and if one of several equal
+            // letters is removed, the beginning stays the same.
             if format!("{}{rest}", wrong.trim_start()).starts_with(&again) || again.starts_with("{\"") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! A driver with a small vocabulary for tests.
+//! Defines a driver with a small vocabulary for tests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -101,10 +101,10 @@ impl Talk {
         self.written.get(id).map_or(id, String::as_str)
     }
 
-    /// Returns the id that the session gave to the last call with this id.
+    /// Returns the id that the session gave to the last call for which the model wrote this id.
     fn id(&self, written: &str) -> String {
         let given = self.written.iter().filter(|(_, known)| *known == written).map(|(id, _)| id);
-        // The last one has the highest number.
+        // The last of these calls has the highest number.
         given.max_by_key(|id| (id.len(), id.as_str())).cloned().unwrap_or_else(|| written.to_owned())
     }
 
@@ -181,7 +181,8 @@ impl Talk {
         self.send(answer.to(pending))
     }
 
-    /// Asserts the log since the last assertion. The line ending after a block is a text of its own and is ignored.
+    /// Asserts the entries of the log since the last assertion. The line ending after a block is a separate text and is
+    /// ignored.
     pub(super) fn assert_log(&mut self, wanted: &[&str]) -> &mut Talk {
         let mut log = std::mem::take(&mut self.log);
         log.retain(|line| line.strip_prefix("text ").is_none_or(|text| !text.trim().is_empty()));
@@ -190,7 +191,7 @@ impl Talk {
         self
     }
 
-    /// Returns the last message.
+    /// Returns the last message of this role.
     pub(super) fn last(&self, role: Role) -> String {
         let message = self.session.history().pop().unwrap();
         assert_eq!(message.role, role);

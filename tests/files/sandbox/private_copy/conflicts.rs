@@ -1,5 +1,5 @@
-//! Files that the user saves while a command runs: no change of the user is lost, and a command that changed the same
-//! file keeps nothing.
+//! Tests files that the user saves while a command runs: no change of the user is lost, and a command that changed the
+//! same file keeps nothing.
 
 use super::{Copied, Say};
 use serde_json::json;
@@ -47,8 +47,7 @@ impl Save {
     }
 }
 
-/// Returns a command that waits at each moment at which the user can save: before its first step, between steps, and
-/// after the last one.
+/// Returns a command that waits for the user before its first step, between steps, and after the last one.
 fn waiting(steps: &[String]) -> String {
     // The whole folder is listed each time, because the kernel may keep reporting that a new file does not exist.
     let wait = |step: usize| {
@@ -77,7 +76,7 @@ fn reaches(layers: &Path, step: usize, has_ended: &AtomicBool) -> bool {
 }
 
 /// Runs a command of these steps and returns its output. `saves` has the files that the user saves at each moment:
-/// before the steps, after each one, and last while the question is open.
+/// before the first step, after each step, and while the question is open.
 fn run(copied: &mut Copied, steps: &[String], saves: &[Vec<Save>]) -> String {
     let root = copied.place.root.clone();
     run_while(copied, steps, &|moment| saves[moment].iter().for_each(|save| save.make(&root)))
@@ -107,7 +106,7 @@ fn run_while(copied: &mut Copied, steps: &[String], act: &(dyn Fn(usize) + Sync)
     })
 }
 
-/// Takes a snapshot of the project without the folder of marks and the script.
+/// Takes a snapshot of the project without the folder `marks` and the command's script.
 fn tree(root: &Path) -> Picture {
     let mut tree = picture(root);
     tree.retain(|path, _| !path.starts_with(MARKS) && path != Path::new("attempt.sh"));
@@ -135,7 +134,7 @@ fn a_file_that_the_user_saves_during_the_command_is_a_conflict() {
         ("rm a.txt; mkdir a.txt", save(Way::InPlace, "a.txt")),
     ];
     for (command, save) in cases {
-        // Before the step, after it, and while the question is open.
+        // The moments are before the step, after it, and while the question is open.
         for moment in 0..3 {
             let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
             copied.place.file("a.txt", "one\n");
@@ -164,7 +163,7 @@ fn a_file_that_the_user_saved_before_the_command_or_elsewhere_is_no_conflict() {
     copied.place.file("tree/a.txt", "one\n");
     copied.place.file("tree/b.txt", "one\n");
     for round in 0..10 {
-        // Within the same clock tick.
+        // The user saves within the same tick of the clock.
         copied.place.file("tree/a.txt", format!("{round}\n"));
         let saves = [vec![], vec![save(Way::ByRename, "tree/b.txt")], vec![]];
         let output = run(&mut copied, &["echo x >> tree/a.txt".into()], &saves);
@@ -176,7 +175,7 @@ fn a_file_that_the_user_saved_before_the_command_or_elsewhere_is_no_conflict() {
 
 const FOLDERS: [&str; 3] = ["a", "b", "b/c"];
 
-/// Returns a step of a command with the paths that it touches: files, and folders with everything in them.
+/// Returns a random step of a command, and the paths that it touches. A folder includes everything in it.
 fn step(random: &mut Random) -> (String, Vec<String>) {
     let folder = *random.pick(&FOLDERS);
     let file = format!("{folder}/{}", random.below(3));
@@ -192,7 +191,7 @@ fn step(random: &mut Random) -> (String, Vec<String>) {
 }
 
 #[test]
-fn nothing_that_the_user_saves_at_any_moment_is_lost() {
+fn no_file_that_the_user_saves_is_lost() {
     const SAVES: usize = 300;
     let mut random = Random::new(20_261_128);
     let (mut made, mut kept, mut conflicts) = (0, 0, 0);
@@ -274,7 +273,7 @@ fn a_file_that_the_user_removes_or_renames_during_the_command_is_a_conflict() {
         ("chmod +x a.txt", "rm a.txt; echo user > a.txt"),
         ("rm a.txt; ln -s other.txt a.txt", "chmod 600 a.txt"),
     ] {
-        // Before the step, the command would see the user's change.
+        // Moment 0 is left out: before the step, the command would see the user's change.
         for moment in 1..3 {
             let Some(mut copied) = Copied::new(AskMode::Risky) else { return };
             for path in ["a.txt", "other.txt", "tree/deep/f.txt"] {

@@ -1,4 +1,4 @@
-//! The hostile commands of the case files that run on a private copy without a question. With a user who keeps nothing,
+//! Runs the hostile commands of the case files that need no approval on a private copy. With a user who keeps nothing,
 //! none of them changes the project or the home, or leaves a process running.
 
 use super::Copied;
@@ -41,8 +41,8 @@ fn no_hostile_command_changes_anything() {
     run_elsewhere("no_hostile_command_changes_anything", usize::MAX);
 }
 
-/// Runs the test in a copy of this program with its own home. The copy is the ancestor of all processes that the
-/// commands start.
+/// Runs the test in a copy of this program with its own home. All processes that the commands start are descendants of
+/// the copy.
 fn run_elsewhere(test: &str, most: usize) {
     if let Ok(most) = std::env::var(MOST) {
         return run_all(most.parse().expect("it is a number"));
@@ -113,7 +113,7 @@ fn run_all(most: usize) {
         }
     }
     let all = commands.len();
-    // The sample is reproducible.
+    // The seed is fixed, so the sample is reproducible.
     let mut random = Random::new(20_261_128);
     while commands.len() > most {
         commands.swap_remove(random.below(commands.len()));

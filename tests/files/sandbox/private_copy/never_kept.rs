@@ -1,4 +1,4 @@
-//! Changes that no answer keeps, and changes that are asked about in every mode.
+//! Tests changes that no answer keeps, and changes that every mode asks about.
 
 use super::{Copied, Say};
 use serde_json::json;
@@ -95,10 +95,10 @@ fn a_blocked_file_of_the_project_stays_when_its_folder_is_removed_or_moved() {
     }
 }
 
-/// Git may ignore such a file, it may be a link to another file, and a folder that contains it may be removed or
-/// replaced.
+/// A file with instructions for agents may be ignored by git or be a link to another file, and its folder may be
+/// removed or replaced.
 #[test]
-fn instructions_are_asked_about_in_every_form() {
+fn every_kind_of_change_to_instructions_asks() {
     for text in [
         "echo obey > CLAUDE.md",
         "echo obey > docs/rules.md",

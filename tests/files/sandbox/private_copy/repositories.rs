@@ -257,7 +257,7 @@ fn a_repository_with_a_change_that_could_run_a_program_is_not_kept() {
              printf '%s\\t.env\\0' $h > .git/MERGE_RR",
             ".git/MERGE_RR",
         ),
-        // The index of the user could lose its shared half.
+        // A split index keeps entries in a second file, which could be missing in the project.
         ("echo s > s; git add s; git update-index --split-index; rm -f s", ".git/index"),
         (
             "mkdir .git/rebase-apply; echo \" '--build-fake-ancestor=/tmp/x'\" > .git/rebase-apply/apply-opt",
@@ -297,7 +297,7 @@ fn hooks_run_confined_and_their_changes_are_kept_with_the_commit() {
 
 /// A second command cannot complete the files that make a folder a repository.
 #[test]
-fn a_folder_that_was_there_does_not_become_a_repository() {
+fn an_existing_folder_does_not_become_a_repository() {
     let Some(mut copied) = begun(AskMode::Never) else { return };
     copied.bash("mkdir x; printf '[core]\\n\\tworktree = ..\\n\\tfsmonitor = x\\n' > x/config", &[]);
     assert!(copied.place.at("x/config").exists());

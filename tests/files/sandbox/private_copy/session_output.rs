@@ -41,7 +41,7 @@ fn later_commands_see_the_output_of_earlier_ones() {
     assert!(is_missing(&copied, "target") && is_missing(&copied, "one.log") && is_missing(&copied, "sub/node_modules"));
 }
 
-/// The old program in the session must not hide the one that the user built.
+/// The program that an earlier command built must not hide the one that the user built since.
 #[test]
 fn output_is_dropped_when_the_project_has_a_newer_build() {
     let Some(mut copied) = without_output() else { return };
@@ -65,9 +65,10 @@ fn a_removed_folder_of_the_session_does_not_hide_the_users_new_one() {
     assert!(copied.bash("ls target/debug", &[]).output().starts_with("app\nnew\n"));
 }
 
-/// As after a failed `npm ci`: the removed files must not hide those that the user installed.
+/// A command fails like `npm ci`, after it removed the installed files. That must not hide the files that the user
+/// installs afterwards.
 #[test]
-fn a_failed_installation_does_not_hide_the_users_own() {
+fn a_failed_installation_does_not_hide_files_that_the_user_installs() {
     let Some(mut copied) = without_output() else { return };
     copied.place.file("node_modules/a/index.js", "a\n");
     copied.bash("rm -r node_modules; mkdir -p node_modules/half; echo x > node_modules/half/f; exit 1", &[]);
@@ -87,7 +88,7 @@ fn kept_output_gets_into_the_project() {
     assert_eq!(copied.place.content("dist/d"), "d\n");
     assert!(is_missing(&copied, "target"));
     assert!(copied.runner.keep_output(Path::new("dist")).is_err());
-    // The other output still exists.
+    // The other output folder is still in the session.
     assert_eq!(copied.bash("cat target/debug/app dist/d", &[]).output(), "1\nd\n");
 }
 
@@ -179,7 +180,7 @@ fn a_new_folder_with_many_files_is_put_into_the_project_as_a_whole() {
     );
 }
 
-/// The user may meanwhile have made the configuration of git name a folder of the output.
+/// After the command, the user may configure git to run programs from a folder of the output.
 #[test]
 fn output_that_git_would_run_is_not_put_into_the_project() {
     let Some(mut copied) = without_output() else { return };

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use toolfence_kit::Random;
 use toolfence_policy::shell_parser::{ShellWord, SimpleCommand, parse};
 
-/// The number of readable texts to run, unless `PARSER_COMMANDS` sets another, and the number that one bash runs.
+/// The number of readable texts to run, unless `PARSER_COMMANDS` sets another number, and the number that one bash
+/// process runs.
 const TEXTS: usize = 3_000;
 const BATCH: usize = 250;
 
-/// Small parts of the language, which random texts are built from and mutated with.
+/// Small parts of the language, from which random texts are built and with which they are mutated.
 const PARTS: &[&str] = &[
     " ",
     " ",
@@ -246,13 +247,13 @@ fn every_program_that_bash_starts_is_in_the_parsed_list() {
     while readable.len() < count {
         let text = make_text(&mut random);
         made += 1;
-        // A mutation may have removed the end of a loop.
+        // Skip the text if a mutation may have removed the `break` of a loop.
         let count_of = |word: &str| text.matches(word).count();
         if count_of("while") + count_of("until") > count_of("break") {
             continue;
         }
         if let Ok(parsed) = parse(&text)
-            && let Some(commands) = with_evaluated(parsed.commands)
+            && let Some(commands) = expand_eval(parsed.commands)
         {
             readable.push((text, commands));
         }
@@ -298,7 +299,7 @@ fn compare(texts: &[(String, Vec<SimpleCommand>)]) -> Outcome {
                     Some(words) if words.iter().all(|word| word.literal().is_some()) => "exact",
                     Some(words) if words[0].literal().is_some() => "named",
                     Some(_) => "unknown",
-                    // A name that is unknown can also be `eval`.
+                    // A command whose name is unknown could be `eval`, which can start any program.
                     None if names_anything() => "unknown",
                     None => {
                         outcome.wrong.push(format!("{text:?}\n    started {program:?}\n    parsed {commands:?}"));
@@ -322,8 +323,8 @@ fn own_words(mut words: &[ShellWord]) -> &[ShellWord] {
     words
 }
 
-/// Returns the commands with those of `eval`. `None` if bash evaluates a text that cannot be read here.
-fn with_evaluated(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
+/// Returns the commands, including those inside `eval`. Returns `None` if the parser cannot read an evaluated text.
+fn expand_eval(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
     let mut all = Vec::new();
     let mut rest = commands;
     while let Some(command) = rest.pop() {
@@ -341,9 +342,9 @@ fn with_evaluated(commands: Vec<SimpleCommand>) -> Option<Vec<SimpleCommand>> {
     Some(all)
 }
 
-/// Reports whether the words can become those of the program.
+/// Returns whether the parsed words can expand to the words of the started program.
 fn fits(words: &[ShellWord], program: &Started) -> bool {
-    // `matched[n]`: the words so far can expand to the first n of the program.
+    // `matched[n]` is true if the words so far can expand to the first `n` words of the program.
     let mut matched = vec![false; program.0.len() + 1];
     matched[0] = true;
     for word in words {

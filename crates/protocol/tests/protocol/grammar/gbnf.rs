@@ -60,7 +60,8 @@ impl Grammar {
         })
     }
 
-    /// Returns a text that the grammar allows, and the rules that produced it, outer before inner.
+    /// Returns a text that the grammar allows, and the rules that produced it. An outer rule precedes the rules inside
+    /// it.
     pub(crate) fn walk(&self, random: &mut Random) -> (String, Vec<Step>) {
         let mut walk = Walk { grammar: self, random, text: String::new(), steps: Vec::new() };
         walk.rule("root");
@@ -82,7 +83,8 @@ impl Node {
         }
     }
 
-    /// Returns whether it can be empty. Rules count as not empty, which only hides recursion through empty rules.
+    /// Returns whether the text of this node can be empty. References to rules count as not empty, which only hides
+    /// recursion through empty rules.
     fn may_be_empty(&self) -> bool {
         match self {
             Node::Text(text) => text.is_empty(),
@@ -236,7 +238,7 @@ impl Reader<'_> {
     }
 }
 
-/// Characters that are special somewhere: in marks of blocks, in JSON, in bodies.
+/// Characters that have a special meaning in the marks of blocks, in JSON or in bodies.
 const NASTY: &str =
     "````~~~~<<<<>-+*#\"'\\{}[]:,.()!/=EEOOFFtoolhink0123456789 \t\n\r\u{0}\u{7f}\u{feff}\u{2028}\u{a0}éß漢😀";
 
@@ -273,7 +275,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns usually a small number, sometimes the maximum.
+    /// Returns a small number or, sometimes, the maximum.
     fn count(&mut self, least: usize, most: Option<usize>) -> usize {
         let most = most.unwrap_or(least + 40);
         match self.random.below(40) {

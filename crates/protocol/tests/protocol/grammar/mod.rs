@@ -1,4 +1,4 @@
-//! The parser reads everything that the grammar allows: random replies of the grammar, each with its expected calls.
+//! Tests that the parser reads everything that the grammar allows, with random replies and their expected calls.
 
 mod gbnf;
 
@@ -54,7 +54,7 @@ fn read(reply: &str, bare: bool, catalog: &Catalog) -> Vec<Event<'static>> {
     let events = std::iter::from_fn(|| parser.poll().map(Event::into_owned));
     let mut events: Vec<_> =
         events.filter(|event| !matches!(event, Event::Started { .. } | Event::Progress { .. })).collect();
-    // Calls are held back to the end of the reply.
+    // Calls may be held back to the end of the reply, so the events are sorted by position.
     events.sort_by_key(|event| match event {
         Event::Text { span, .. } | Event::Call { span, .. } => span.start,
         _ => 0,
@@ -120,7 +120,8 @@ fn check(reply: &str, steps: &[Step], bare: bool, catalog: &Catalog) -> Result<u
         match event {
             Event::Call { mut call, span, .. } => {
                 calls.push(as_written(&call));
-                // A grammar allows any text as a path; one of only white space is read and then refused.
+                // The grammar allows any text as a path. A path of only white space is read, and the catalog refuses
+                // it.
                 let resolved = catalog.resolve(&mut call).map(drop).map_err(|failure| failure.message.to_string());
                 resolved.or_else(|why| if why.starts_with("The path is blank") { Ok(()) } else { Err(why) })?;
                 at = span.end;
@@ -156,7 +157,7 @@ fn every_reply_of_the_grammar_reads_strictly_and_exactly() {
 }
 
 #[test]
-fn every_tool_by_itself() {
+fn a_grammar_for_any_single_tool_allows_only_valid_calls() {
     for spec in toolfence_policy::toolset::builtins() {
         let catalog: Catalog = [spec.clone()].into_iter().collect();
         let mut options = small(Start::Reply);
@@ -181,14 +182,16 @@ fn replies_without_bounds_are_read() {
         (options.least_calls, options.endless) = (1, true);
         assert!(walk_and_check(&builtins(), &options, 300) >= 300);
         let text = grammar::gbnf(&builtins(), &options);
-        // The limits count the spelling of the protocol, numbers and lists whose elements have bodies.
+        // These rules have no limit: strings in the protocol's own spelling, numbers, and lists whose elements have
+        // bodies.
         assert!(text.contains("char*") && text.contains("next-text*"), "{text}");
     }
 }
 
-/// An argument that takes any JSON has keys chosen by the model, so one may be repeated; nothing else may go wrong.
+/// In an argument that takes any JSON, the model chooses the keys, so a key may be repeated. Nothing else may be wrong
+/// with the replies.
 #[test]
-fn strange_tools_stay_inside() {
+fn tools_with_hostile_names_do_not_break_the_grammar() {
     for (start, endless) in [(Start::Reply, false), (Start::Bare, false), (Start::Reply, true)] {
         let mut options = small(start);
         (options.least_calls, options.endless) = (1, endless);
@@ -202,12 +205,12 @@ fn strange_tools_stay_inside() {
                 Err(error) => panic!("{error}\n{reply}"),
             }
         }
-        // Deeper objects have more keys.
+        // Without bounds, objects are deeper, and so a repeated key is more frequent.
         assert!(good > if endless { twice } else { 9 * twice }, "{good} good, {twice} with a key twice");
     }
 }
 
-/// Every restriction of the grammar is necessary: without it the parser reads something else.
+/// Every restriction of the grammar is necessary: without one, the parser reads a reply in another way.
 #[test]
 fn a_looser_grammar_is_detected() {
     let text = grammar::gbnf(&builtins(), &small(Start::Reply));

@@ -1,4 +1,4 @@
-//! Random documents with everything that can surround a fence.
+//! Generates random documents with everything that can surround a fence.
 
 use toolfence_kit::Random;
 
@@ -57,7 +57,7 @@ const CALLS: &[&str] = &[
     "~~~tool_call", "```tool x",
 ];
 
-/// Texts that make a fence content if they precede it.
+/// Texts after which a fence is content of a string or body.
 const OPEN: &[&str] = &[
     "{\"name\": \"a\", \"args\": {\"x\": \"",
     "\"}}",
@@ -68,8 +68,8 @@ const OPEN: &[&str] = &[
     "\"}}```",
 ];
 
-/// Returns a document of tool blocks and texts that models write around them; with `open`, also strings and bodies that
-/// can contain fences.
+/// Returns a document of tool blocks and texts that models write around them. With `open`, it also has strings and
+/// bodies that can contain fences.
 pub(crate) fn calls(dice: &mut Random, open: bool) -> String {
     let mut text = String::new();
     let mut before = "";
@@ -86,7 +86,7 @@ pub(crate) fn calls(dice: &mut Random, open: bool) -> String {
     text
 }
 
-/// Returns a document of up to thirteen lines, sometimes of many, with one kind of line ending, or with all.
+/// Returns a document of up to thirteen lines or, sometimes, of many. It has one kind of line ending or all kinds.
 pub(crate) fn document(dice: &mut Random) -> String {
     let mut text = String::new();
     if dice.once_in(40) {
@@ -98,7 +98,7 @@ pub(crate) fn document(dice: &mut Random) -> String {
     let end = *dice.pick(ENDS);
     let mut before = String::new();
     for _ in 0..=dice.below(most) {
-        // The lines of a container are similar: often the marks of the previous line are repeated, or replaced by
+        // The lines of a container are similar, so the marks of the previous line are often repeated or replaced by
         // blanks.
         match dice.below(4) {
             0 => {}

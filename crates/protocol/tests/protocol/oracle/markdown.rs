@@ -1,6 +1,6 @@
 //! Finds the tool fences of a document with independent CommonMark parsers and with ours.
 //!
-//! Fences in block quotes are ignored. The document must not use our extensions of CommonMark: see [`bland`].
+//! Fences in block quotes are ignored. The document must not use this parser's extensions of CommonMark: see [`bland`].
 
 use comrak::nodes::{AstNode, NodeValue};
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser as Markdown, Tag, TagEnd};
@@ -10,8 +10,8 @@ use toolfence_protocol::parse::{Event, Options, Parser, Reasoning};
 /// The line of each fence, from 1, and its content.
 pub(crate) type Blocks = Vec<(usize, String)>;
 
-/// Returns the document with one final line ending, and without our extensions: strings that can contain a closing
-/// fence, objects that the next opening fence ends, reasoning.
+/// Returns the document with one final line ending and without this parser's extensions: strings that can contain a
+/// closing fence, objects that end at the next opening fence, and reasoning.
 pub(crate) fn bland(text: &str) -> String {
     let mut text = without_reasoning(&text.replace('"', "'").replace(['{', '}'], "|"));
     if !text.ends_with(['\n', '\r']) {
@@ -51,12 +51,12 @@ pub(crate) fn ours(text: &str) -> Blocks {
     found
 }
 
-/// Checks the law of doubtful fences on a reply. Returns the number of calls that carry `doubtful_fence`, and of those
-/// that need no guess though a block ended before at a place that CommonMark does not see.
+/// Checks the law of doubtful fences on a reply. Returns the number of calls with the repair `doubtful_fence`, and the
+/// number of calls without a guess that follow a block whose end CommonMark does not see.
 ///
-/// The law: no call is lossless unless CommonMark sees its fence too, it precedes the first such end, or it is
-/// canonical. With `strict`, the reply has no fence inside a string or body, and then CommonMark must see those before
-/// the first such end as well.
+/// The law: a call is lossless only if CommonMark sees its fence too, if it precedes the first end that CommonMark does
+/// not see, or if it is canonical. With `strict`, the reply has no fence inside a string or body, and then CommonMark
+/// must also see the fences before the first such end.
 pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize), String> {
     let text = without_reasoning(&newlines(text));
     let mut options = Options::default();
@@ -95,7 +95,8 @@ pub(crate) fn doubtful_fences(text: &str, strict: bool) -> Result<(usize, usize)
     Ok((doubtful, certain))
 }
 
-/// Returns the blocks that pulldown-cmark sees. It treats a byte order mark as text, so that is removed.
+/// Returns the blocks that pulldown-cmark sees. A byte order mark is removed before, because pulldown-cmark treats it
+/// as text.
 pub(crate) fn pulldown(text: &str) -> Blocks {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut quotes, mut open) = (Blocks::new(), 0, false);
@@ -131,7 +132,7 @@ pub(crate) fn comrak(text: &str) -> Blocks {
     code_blocks(text).into_iter().filter(is_tool).map(|block| (block.line, block.literal)).collect()
 }
 
-/// A code block of comrak; line and column from 1, the column in bytes.
+/// A code block of comrak. Lines and columns are counted from 1, and columns in bytes.
 pub(crate) struct CodeBlock {
     pub(crate) line: usize,
     pub(crate) column: usize,
@@ -214,7 +215,7 @@ pub(crate) fn newlines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
 }
 
-/// Returns where lines begin; CR, LF and CRLF end one.
+/// Returns the offset of each line. A line ends with CR, LF or CRLF.
 fn line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let ends = |at: &usize| bytes[*at - 1] == b'\n' || (bytes[*at - 1] == b'\r' && bytes.get(*at) != Some(&b'\n'));
