@@ -26,12 +26,14 @@ impl CodeSpans {
     pub(super) fn feed(&mut self, text: &str) {
         for (start, length) in runs(text) {
             let escapes = text.as_bytes()[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
-            // A backslash keeps a single backtick from opening a span, but not from closing one. A longer run counts in
-            // full length even after a backslash.
+            let is_escaped = escapes % 2 == 1;
             match self.open.iter().position(|open| *open == length) {
-                // Unmatched runs between the two are inside of the span.
+                // Unmatched runs between the two are inside of the span. A backslash does not keep a run from closing one.
                 Some(index) => self.open.truncate(index),
-                None if escapes % 2 == 1 && length == 1 => {}
+                // The backticks after an escaped one are a run for some parsers. For others they belong to a longer run,
+                // so both lengths count.
+                None if is_escaped && length > 1 => self.open.extend([length - 1, length]),
+                None if is_escaped => {}
                 None => self.open.push(length),
             }
         }
@@ -95,6 +97,8 @@ mod tests {
             ("`a `` b` c", false),
             ("\\`a", false),
             ("`a\\`", false),
+            ("\\``a``", true),
+            ("\\``a`` `", false),
         ] {
             let mut spans = CodeSpans::default();
             spans.feed(text);

@@ -91,7 +91,7 @@ fn check_value(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFail
     }
     // A path with NUL gets the message of its kind instead.
     if let Some(text) = value.as_str().filter(|_| param.kind == ParamKind::Path || param.printable)
-        && let Some(control) = text.chars().find(|c| c.is_control() && *c != '\0')
+        && let Some(control) = text.chars().find(|c| c.is_control() && (*c != '\0' || param.kind != ParamKind::Path))
     {
         return Err(invalid(control_character(param, text, control, owner)));
     }

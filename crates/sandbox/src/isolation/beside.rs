@@ -75,7 +75,16 @@ impl FolderWalk {
             if is_store(&folder) {
                 continue;
             }
-            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    // A command could make the folder readable by changing its mode.
+                    if error.kind() == ErrorKind::PermissionDenied {
+                        self.masks.push(Name::from(folder));
+                    }
+                    continue;
+                }
+            };
             let (before, waiting) = (self.masks.len(), pending.len());
             if self.is_full() {
                 self.hide_all(folder, before);

@@ -295,17 +295,18 @@ impl LayoutBuilder<'_> {
 /// Returns the files with credentials at the top of a toolchain's folder.
 fn credentials(folder: &Path) -> Vec<Name> {
     let secret = CREDENTIALS.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
-    let settings = SETTINGS.iter().map(|name| folder.join(name)).filter(|path| mentions_a_token(path));
+    let settings = SETTINGS.iter().map(|name| folder.join(name)).filter(|path| may_have_a_token(path));
     secret.chain(settings).filter_map(|path| path.canonicalize().ok()).map(Name::from).collect()
 }
 
-fn mentions_a_token(path: &Path) -> bool {
+/// Returns `true` if the file is too long to search, or mentions a token.
+fn may_have_a_token(path: &Path) -> bool {
     const LONGEST: u64 = 1 << 20;
-    let small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= LONGEST);
-    small
-        && fs::read(path).is_ok_and(|text| {
-            ["token", "password", "secret"].iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
-        })
+    let Some(meta) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else { return false };
+    let has_word = |text: Vec<u8>| {
+        ["token", "password", "secret"].iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
+    };
+    meta.len() > LONGEST || fs::read(path).is_ok_and(has_word)
 }
 
 /// Returns the entries of /etc that only root or a group may read. They stay hidden even if the command runs as root.

@@ -11,9 +11,9 @@ use crate::changes::temp::{CreatedFolders, Destination, Temp, TempFolder};
 use crate::fault;
 use crate::root::resolve::{Last, Spot};
 use crate::root::{Root, conflict, not_a_file, of_io, of_system};
-use crate::stat::is_same;
+use crate::stat::{is_content_of, is_same};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType};
+use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub(super) fn commit(
         wanted.iter().map(|one| ParentFolder::of(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
     let mut staged = Vec::new();
     for (one, place) in wanted.iter().zip(&places) {
-        staged.push(CommitStep { wanted: one, place, temp: one.temp(place)?, old: None });
+        staged.push(CommitStep { wanted: one, place, temp: one.temp(place)?, old: None, new: None });
     }
     // Collected before the steps are sorted, because the indices are those of `wanted`.
     let lost = staged.iter().map(|step| step.temp.as_ref().map_or(&[][..], Temp::lost).to_vec());
@@ -160,6 +160,8 @@ struct CommitStep<'s> {
     temp: Option<Temp<'s>>,
     /// The old file, while it may still be restored.
     old: Option<Temp<'s>>,
+    /// The status of the new file, once it is in place.
+    new: Option<Stat>,
 }
 
 impl CommitStep<'_> {
@@ -184,7 +186,12 @@ impl CommitStep<'_> {
         }
         let onto = self.wanted.target.stat().map_or(Destination::Nothing, Destination::This);
         match self.temp.take() {
-            Some(temp) => temp.rename(name, onto).map_err(|errno| commit_failure(errno, path)),
+            Some(temp) => {
+                let new = temp.stat().map_err(system)?;
+                temp.rename(name, onto).map_err(|errno| commit_failure(errno, path))?;
+                self.new = Some(new);
+                Ok(())
+            }
             None => {
                 fault::point();
                 rustix::fs::unlinkat(folder, name, AtFlags::empty()).map_err(system)
@@ -192,10 +199,22 @@ impl CommitStep<'_> {
         }
     }
 
+    /// Restores the old state.
+    ///
+    /// # Errors
+    /// `STALE` or `EXIST` if another process has changed the file since; its content is kept then.
     fn put_back(&mut self) -> Result<(), Errno> {
-        match self.old.take() {
-            Some(old) => old.rename(&self.place.name, Destination::Anything),
-            None => rustix::fs::unlinkat(&self.place.folder, &self.place.name, AtFlags::empty()),
+        let ParentFolder { folder, name, .. } = self.place;
+        match (self.old.take(), &self.new) {
+            (Some(old), Some(new)) => old.rename(name, Destination::This(new)),
+            (Some(old), None) => old.rename(name, Destination::Nothing),
+            (None, new) => {
+                let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                if !new.as_ref().is_some_and(|new| is_content_of(&now, new)) {
+                    return Err(Errno::STALE);
+                }
+                rustix::fs::unlinkat(folder, name, AtFlags::empty())
+            }
         }
     }
 }
@@ -215,4 +234,60 @@ fn put_back(done: &mut [CommitStep<'_>], mut failure: ToolFailure) -> ToolFailur
         }
     }
     failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use toolfence_policy::rules::PathRules;
+
+    /// Commits new contents of `old` and `new` and the removal of `gone`, lets `other` act, and reverts. Returns the
+    /// message, and the three contents.
+    fn revert_after(other: impl FnOnce(&Path)) -> (String, [Option<String>; 3]) {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let names = ["old", "new", "gone"];
+        fs::write(home.path().join("old"), "before").expect("it can be written");
+        fs::write(home.path().join("gone"), "before").expect("it can be written");
+        let root = Root::open(home.path(), PathRules::default(), None).expect("it is a folder");
+        let targets = names.map(|name| Target::find(&root, 100, name).expect("it can be found").0);
+        let contents = [Some(b"after".as_slice()), Some(b"after".as_slice()), None];
+        let wanted = targets.iter().zip(contents);
+        let wanted: Vec<PlannedFile<'_>> =
+            wanted.map(|(target, content)| PlannedFile { target, content, like: None, executable: None }).collect();
+        let journal = Journal::begin(&root);
+        let mut made = Folders(Vec::new());
+        let place = |one| ParentFolder::of(&root, one, &mut made, &journal).expect("the folder is there");
+        let places: Vec<ParentFolder<'_>> = wanted.iter().map(place).collect();
+        let steps = wanted.iter().zip(&places);
+        let mut steps: Vec<CommitStep<'_>> = steps
+            .map(|(one, place)| {
+                let temp = one.temp(place).expect("it can be written");
+                CommitStep { wanted: one, place, temp, old: None, new: None }
+            })
+            .collect();
+        steps.iter_mut().for_each(|step| step.carry_out(true).expect("it can be carried out"));
+        other(home.path());
+        let failure = put_back(&mut steps, ToolFailure::new(ErrorCode::Conflict, "x."));
+        let contents = names.map(|name| fs::read_to_string(home.path().join(name)).ok());
+        (failure.message.to_string(), contents)
+    }
+
+    #[test]
+    fn earlier_changes_are_reverted() {
+        let (message, contents) = revert_after(|_| ());
+        assert_eq!(message, "x.");
+        assert_eq!(contents, [Some("before".into()), None, Some("before".into())]);
+    }
+
+    #[test]
+    fn a_revert_overwrites_no_change_of_another_process() {
+        let (message, contents) = revert_after(|home| {
+            for name in ["old", "new", "gone"] {
+                fs::write(home.join(name), "another process").expect("it can be written");
+            }
+        });
+        assert_eq!(message.matches("could not be put back").count(), 3, "{message}");
+        assert_eq!(contents, [(); 3].map(|()| Some("another process".into())));
+    }
 }

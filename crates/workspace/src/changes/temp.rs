@@ -34,8 +34,6 @@ pub(crate) struct TempFolder<'f> {
 #[derive(Clone, Copy)]
 pub(crate) enum Destination<'s> {
     Nothing,
-    /// Any entry.
-    Anything,
     /// Only this file in its recorded state.
     This(&'s Stat),
 }
@@ -157,6 +155,11 @@ impl<'f> Temp<'f> {
         Ok(Temp { folder: home.folder, name, file: File::from(opened?), renamed: false, lost: Vec::new() })
     }
 
+    /// Returns the status of the file.
+    pub(crate) fn stat(&self) -> Result<Stat, Errno> {
+        rustix::fs::fstat(&self.file)
+    }
+
     /// Returns the mode bits.
     pub(crate) fn mode(&self) -> u32 {
         rustix::fs::fstat(&self.file).map_or(0, |stat| mode_of(&stat))
@@ -188,7 +191,6 @@ impl<'f> Temp<'f> {
         fault::point();
         match onto {
             Destination::Nothing => self.rename_without_replacing(name)?,
-            Destination::Anything => rustix::fs::renameat(self.folder, &self.name, self.folder, name)?,
             Destination::This(old) => self.swap_names(name, old)?,
         }
         self.renamed = true;

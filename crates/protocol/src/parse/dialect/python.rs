@@ -288,13 +288,17 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
-        let letter = rest[at + 1..].chars().next().unwrap_or('\\');
-        let after = &rest[at + 1 + letter.len_utf8()..];
-        let digits = match letter {
-            'x' => 2,
-            'u' => 4,
-            'U' => 8,
-            _ => 0,
+        let body = &rest[at + 1..];
+        let letter = body.chars().next().unwrap_or('\\');
+        let after = &body[letter.len_utf8()..];
+        // An octal escape has one to three digits, without a letter before them.
+        let octal = body.bytes().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+        let (start, digits, radix) = match letter {
+            'x' => (1, 2, 16),
+            'u' => (1, 4, 16),
+            'U' => (1, 8, 16),
+            '0'..='7' => (0, octal, 8),
+            _ => (0, 0, 0),
         };
         let plain = match letter {
             'n' => "\n",
@@ -304,7 +308,6 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
             'f' => "\u{c}",
             'a' => "\u{7}",
             'v' => "\u{b}",
-            '0' => "\0",
             '\\' => "\\",
             '\'' => "'",
             '"' => "\"",
@@ -312,13 +315,20 @@ fn unescape(text: &str, out: &mut String) -> Result<(), usize> {
             '\n' => "",
             _ => &rest[at..rest.len() - after.len()],
         };
-        if digits == 0 {
-            out.push_str(plain);
+        let position = text.len() - rest.len() + at;
+        rest = if digits > 0 {
+            let number =
+                body.get(start..start + digits).filter(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            let code = number.and_then(|number| u32::from_str_radix(number, radix).ok());
+            out.push(code.and_then(char::from_u32).ok_or(position)?);
+            &body[start + digits..]
+        } else if letter == 'N' {
+            // This names a character, and there is no table of the names here.
+            return Err(position);
         } else {
-            let code = after.get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
-            out.push(code.and_then(char::from_u32).ok_or(text.len() - rest.len() + at)?);
-        }
-        rest = &after[digits..];
+            out.push_str(plain);
+            after
+        };
     }
     out.push_str(rest);
     Ok(())

@@ -30,23 +30,10 @@ pub(in super::super) fn main() -> i32 {
 
 fn run(message: &ContainerMessage, host: &File) -> io::Result<i32> {
     let mut client = command(message, &message.run).spawn()?;
-    let number = i32::try_from(client.id()).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| io::Error::other(Cause::NoProcessId))?;
-    host_line::close_stdio()?;
-    let client_is = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
-    let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
-    loop {
-        match wait_for_event(host, &client_is, &term, None)? {
-            Event::Ended => break,
-            // The engine limits the memory.
-            Event::Time => {}
-            // The client passes the signal on to the command.
-            Event::Term => rustix::process::pidfd_send_signal(&client_is, Signal::TERM)?,
-            Event::Stop => {
-                end(message, &mut client)?;
-                break;
-            }
-        }
+    if let Err(error) = supervise(message, &mut client, host) {
+        // Otherwise the container would run on without a supervisor.
+        let _ = end(message, &mut client);
+        return Err(error);
     }
     let status = client.wait()?;
     if status.code() == Some(ENGINE_FAILED) {
@@ -59,6 +46,25 @@ fn run(message: &ContainerMessage, host: &File) -> io::Result<i32> {
     // The container is gone with everything in it, because `--rm` removes it at its end.
     host_line::send_line(host, "gone\n");
     Ok(0)
+}
+
+/// Waits until the client has ended. If the host asks for the end of the container or is gone, ends it.
+fn supervise(message: &ContainerMessage, client: &mut Child, host: &File) -> io::Result<()> {
+    let number = i32::try_from(client.id()).ok().and_then(Pid::from_raw);
+    let number = number.ok_or_else(|| io::Error::other(Cause::NoProcessId))?;
+    host_line::close_stdio()?;
+    let client_is = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
+    let term = Signals::block(&[libc::SIGTERM])?.descriptor()?;
+    loop {
+        match wait_for_event(host, &client_is, &term, None)? {
+            Event::Ended => return Ok(()),
+            // The engine limits the memory.
+            Event::Time => {}
+            // The client passes the signal on to the command.
+            Event::Term => rustix::process::pidfd_send_signal(&client_is, Signal::TERM)?,
+            Event::Stop => return end(message, client),
+        }
+    }
 }
 
 fn command(message: &ContainerMessage, words: &[Name]) -> Command {
