@@ -75,7 +75,7 @@ const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 impl<'w> Host<'w> {
     fn new(workspace: &'w Workspace, enclosure: &'w Enclosure) -> Result<Host<'w>, Box<dyn Error>> {
         let root = workspace.root().folder(".").map_err(|failure| failure.message.to_string())?;
-        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
+        let environment = environment::without_sandbox(std::env::vars_os(), workspace.root().programs().search_path());
         Ok(Host { workspace, enclosure, root, environment })
     }
 

@@ -27,8 +27,12 @@ fn the_protocol_can_be_sent_shared_and_shown() {
 
 #[test]
 fn the_judge_and_the_loop_can_be_sent_shared_and_shown() {
-    usual::<(toolfence_policy::Policy, toolfence_policy::Cleared, toolfence_policy::Pending, toolfence_policy::Verdict)>(
-    );
+    usual::<(
+        toolfence_policy::Policy,
+        toolfence_policy::ClearedCall,
+        toolfence_policy::Pending,
+        toolfence_policy::Verdict,
+    )>();
     usual::<(
         toolfence_policy::toolbox::Toolbox,
         toolfence_policy::toolbox::ToolError,

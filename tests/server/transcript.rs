@@ -10,7 +10,7 @@ use std::sync::Arc;
 use toolfence_agent::agent::{Agent, Host, Nobody};
 use toolfence_agent::backend::{Backend, Chunk, Replay, Sink};
 use toolfence_agent::transcript::Transcript;
-use toolfence_agent::transcript::{SCHEMA, Store, Stored};
+use toolfence_agent::transcript::{SCHEMA, Store, StoredSession};
 use toolfence_kit::CaseFiles;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError, Toolbox};
 use toolfence_policy::{AskMode, NoFacts, Pending};
@@ -324,7 +324,7 @@ async fn a_torn_last_line_is_dropped_and_nothing_else() {
     let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     for cut in last..whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
-        assert_eq!(Stored::read(&path).unwrap().records.len(), 3, "cut at {cut}");
+        assert_eq!(StoredSession::read(&path).unwrap().records.len(), 3, "cut at {cut}");
         let transcript = Transcript::resume(&path).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), &whole[..last], "cut at {cut}");
         drop(transcript);
@@ -345,7 +345,7 @@ async fn an_invalid_line_is_left_out_and_counted() {
     let damaged: Vec<&str> = text.lines().enumerate().map(|(at, line)| if at == 2 { "\0\0" } else { line }).collect();
     std::fs::write(&path, damaged.join("\n") + "\n").unwrap();
     let transcript = Transcript::resume(&path).unwrap();
-    assert_eq!((transcript.unreadable(), transcript.stored().len()), (1, 3));
+    assert_eq!((transcript.unreadable(), transcript.stored_records().len()), (1, 3));
 }
 
 #[tokio::test]
@@ -367,7 +367,7 @@ async fn a_newer_version_is_refused_and_unknown_fields_are_kept() {
     }
     std::fs::write(&path, text.replace("\"role\":\"user\"", "\"mood\":\"good\",\"role\":\"user\"")).unwrap();
     let fork = Transcript::fork(&path, Some("3")).unwrap();
-    assert_eq!(fork.stored().len(), 3);
+    assert_eq!(fork.stored_records().len(), 3);
     let copy = std::fs::read_to_string(fork.path()).unwrap();
     assert_eq!(copy.matches("\"mood\":\"good\"").count(), 2);
 }
@@ -381,9 +381,9 @@ async fn a_session_has_one_writer() {
     assert_eq!(error.kind(), ErrorKind::Busy);
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process), "{error}");
-    assert_eq!(Stored::read(&path).unwrap().records.len(), 4, "readers need no lock");
+    assert_eq!(StoredSession::read(&path).unwrap().records.len(), 4, "readers need no lock");
     let fork = Transcript::fork(&path, None).unwrap();
-    assert_eq!(fork.stored().len(), 4);
+    assert_eq!(fork.stored_records().len(), 4);
     drop(first);
     Transcript::resume(&path).unwrap();
 }

@@ -2,7 +2,7 @@
 //! the working folder.
 
 use crate::config::places::{Places, has_link, read_first_bytes};
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use toolfence_policy::rules::AGENTS_FILES;
@@ -45,7 +45,7 @@ pub(crate) fn read(places: &Places, language: Language, most: u64) -> Option<Str
         let text = match read_first_bytes(&path, left) {
             Ok(text) => text,
             Err(why) => {
-                tell(why.message());
+                print_note(why.message());
                 continue;
             }
         };
@@ -57,7 +57,7 @@ pub(crate) fn read(places: &Places, language: Language, most: u64) -> Option<Str
         let head = text!("=== {name} ===", name = &name).render(language);
         let _ = write!(out, "\n\n{head}\n\n{}", text.trim());
         if !whole {
-            tell(&text!(
+            print_note(&text!(
                 "the project's instructions are too long for the model: {file} is cut after {bytes} bytes in all",
                 file = path.display().to_string(),
                 bytes = most

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A command of the user that has ended or was stopped, with its output.
-pub(crate) struct Ended {
+pub(crate) struct FinishedCommand {
     /// The exit status; `None` if the command was stopped.
     status: Option<ExitStatus>,
     printed: Printed,
@@ -106,7 +106,11 @@ fn unfinished(bytes: &[u8]) -> usize {
 }
 
 /// Runs a shell line in the current folder and displays its output as it arrives.
-pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -> io::Result<Result<Ended, Failure>> {
+pub(crate) async fn run(
+    line: &str,
+    canceller: &Canceller,
+    out: &mut Terminal,
+) -> io::Result<Result<FinishedCommand, Failure>> {
     let mut command = Command::new("bash");
     command.args(["-c", line]).stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn()?;
@@ -120,7 +124,7 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
             break;
         }
         if stdout.open.is_none() && stderr.open.is_none() {
-            status = status.or(ended(&mut child, canceller).await?);
+            status = status.or(wait_for_end(&mut child, canceller).await?);
             break;
         }
         let piece = tokio::select! {
@@ -151,11 +155,11 @@ pub(crate) async fn run(line: &str, canceller: &Canceller, out: &mut Terminal) -
             return Ok(Err(failure));
         }
     }
-    Ok(Ok(Ended { status, printed }))
+    Ok(Ok(FinishedCommand { status, printed }))
 }
 
 /// Waits until a command that has closed its output ends.
-async fn ended(child: &mut Child, canceller: &Canceller) -> io::Result<Option<ExitStatus>> {
+async fn wait_for_end(child: &mut Child, canceller: &Canceller) -> io::Result<Option<ExitStatus>> {
     tokio::select! {
         () = canceller.cancelled() => Ok(None),
         status = child.wait() => status.map(Some),
@@ -191,7 +195,7 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
     }
 }
 
-impl Ended {
+impl FinishedCommand {
     /// Describes how the command ended, for the model.
     pub(crate) fn ending(&self) -> String {
         // The command may handle Ctrl-C, which the terminal sends to it too, before this program does.

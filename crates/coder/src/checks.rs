@@ -28,7 +28,7 @@ pub(crate) fn standing(config: &Config, root: &Path) -> Result<Vec<Standing>, Fa
 /// Returns the commands for `checks.commands` that the project suggests and the settings lack.
 pub(crate) fn proposed(config: &Config, root: &Path) -> Vec<String> {
     let known: Vec<&str> = config.checks.commands.values().map(|rule| &*rule.command).collect();
-    proposals::of(root).into_iter().filter(|line| !known.contains(&&**line)).collect()
+    proposals::for_project(root).into_iter().filter(|line| !known.contains(&&**line)).collect()
 }
 
 /// Prints proposed commands as the lines of a settings file.
@@ -67,7 +67,7 @@ pub(crate) fn to_json(all: &[Standing]) -> Value {
 }
 
 /// Prints the checkers as a table.
-pub(crate) fn shown(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
+pub(crate) fn print_table(all: &[Standing], out: &mut Terminal) -> Result<(), Failure> {
     out.write("\n")?;
     out.line(&text!("checks of changed files"))?;
     all.iter().try_for_each(|one| row(one, out))?;

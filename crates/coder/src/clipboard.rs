@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 72 << 10;
 ///
 /// # Errors
 /// The text is too long, or there is no terminal with a clipboard. The message is for the user.
-pub(crate) fn put(text: &str) -> Result<(), Text> {
+pub(crate) fn copy(text: &str) -> Result<(), Text> {
     if text.len() > MOST_BYTES {
         return Err(text!(
             "the answer is longer than {kibibytes} KiB, the limit of terminals",
@@ -95,7 +95,7 @@ impl Clipboard {
         };
         let Ok(ended) = timeout(PATIENCE, read).await else {
             if !std::mem::replace(&mut self.hangs, true) {
-                crate::terminal::tell(&text!("{program} does not answer", program = self.read[0].to_owned()));
+                crate::terminal::print_note(&text!("{program} does not answer", program = self.read[0].to_owned()));
             }
             return Ok(None);
         };
@@ -109,7 +109,7 @@ impl Clipboard {
     ///
     /// # Errors
     /// The program cannot be started, fails or hangs.
-    pub(crate) async fn put(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) async fn copy(&self, text: &str) -> Result<(), Failure> {
         let put = async {
             let mut program = command(self.write).stdin(Stdio::piped()).spawn()?;
             if let Some(mut input) = program.stdin.take() {

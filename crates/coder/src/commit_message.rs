@@ -41,7 +41,7 @@ pub(crate) fn question(next: &NextCommit, redactor: &Redactor, language: Languag
     }
     part(text!("The changed files:"), "", &redactor.text(&files(&next.files, language)));
     let diffs: Vec<_> = next.diffs.iter().map(|diff| redactor.text(diff)).collect();
-    let (shown, left_out) = within(&diffs, bytes, language);
+    let (shown, left_out) = select_diffs(&diffs, bytes, language);
     if !shown.is_empty() {
         part(text!("The diff:"), "diff", &shown);
     }
@@ -75,7 +75,7 @@ fn files(files: &[CommittedFile], language: Language) -> String {
 
 /// Selects the diffs for a budget, and returns them with the number of those left out. Short diffs are complete; the
 /// longer ones share the rest of the budget.
-fn within(diffs: &[impl AsRef<str>], bytes: usize, language: Language) -> (String, usize) {
+fn select_diffs(diffs: &[impl AsRef<str>], bytes: usize, language: Language) -> (String, usize) {
     let mut by_length: Vec<usize> = (0..diffs.len()).collect();
     by_length.sort_by_key(|&at| diffs[at].as_ref().len());
     let (mut shares, mut left) = (vec![0; diffs.len()], bytes);
@@ -241,14 +241,14 @@ mod tests {
     #[test]
     fn short_diffs_are_whole_and_long_ones_share_the_rest() {
         let diffs = ["short\n".to_owned(), "a long line\n".repeat(100), "b long line\n".repeat(100)];
-        let (shown, left_out) = within(&diffs, 1000, Language::English);
+        let (shown, left_out) = select_diffs(&diffs, 1000, Language::English);
         assert_eq!(left_out, 0);
         assert!(shown.starts_with("short\n") && shown.len() < 1100, "{shown}");
         assert_eq!(shown.matches("[59 more lines of this file left out]\n").count(), 2, "{shown}");
-        let (shown, left_out) = within(&diffs, 100, Language::English);
+        let (shown, left_out) = select_diffs(&diffs, 100, Language::English);
         assert_eq!((shown.as_str(), left_out), ("short\n", 2));
         let many = vec!["0123456789\n"; 1000];
-        let (shown, left_out) = within(&many, 5000, Language::English);
+        let (shown, left_out) = select_diffs(&many, 5000, Language::English);
         assert!(shown.len() <= 5000 && left_out > 0, "{} {left_out}", shown.len());
     }
 

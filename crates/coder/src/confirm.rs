@@ -1,7 +1,7 @@
 //! Asks the user questions at the terminal. Without a terminal the answer is no.
 
 use crate::edit;
-use crate::input::answer::{Answer as Typed, Ended};
+use crate::input::answer::{Answer as Typed, EndKey};
 use crate::input::modes::{Keys, LONGEST_PAUSE, SILENCE, has_cursor};
 use crate::markdown::{in_rows, line_set_in, rows_of};
 use crate::marks;
@@ -49,24 +49,24 @@ impl Person for AtTheTerminal {
         !self.folded.contains(id)
     }
 
-    fn shows(&self, pending: &Pending) -> Option<String> {
+    fn question_text(&self, pending: &Pending) -> Option<String> {
         let question = Question::from(pending);
         // The text is compared with a later one, so it must not depend on the width of the terminal.
         let preview = Preview::new(&question, colours(true), marks::ROOM);
-        Some(format!("{}{}: {}", preview.whole(), question.rule, question.reason))
+        Some(format!("{}{}: {}", preview.all_rows(), question.rule, question.reason))
     }
 
     fn ask_together<'a>(&'a mut self, all: Vec<&'a Pending>) -> BoxFuture<'a, Option<Vec<Answer>>> {
         Box::pin(async move {
             let questions: Vec<Question> = all.iter().map(|pending| Question::from(*pending)).collect();
-            let asked: Vec<Asked<'_>> = questions
+            let asked: Vec<ShownQuestion<'_>> = questions
                 .iter()
-                .map(|question| Asked { question, preview: preview(question).one_of_several() })
+                .map(|question| ShownQuestion { question, preview: preview(question).one_of_several() })
                 .collect();
             let answers = match asked_together(&asked).await {
                 Ok(None) => return None,
                 Ok(Some((answers, all_shown))) => {
-                    for Asked { question, preview } in &asked {
+                    for ShownQuestion { question, preview } in &asked {
                         self.note(&question.call.id, if all_shown { 0 } else { preview.hidden() });
                     }
                     answers
@@ -86,7 +86,7 @@ impl AtTheTerminal {
 
     /// Displays the question and waits for an answer.
     pub(crate) async fn ask_question(&mut self, question: &Question) -> UserAnswer {
-        let asked = Asked { question, preview: preview(question) };
+        let asked = ShownQuestion { question, preview: preview(question) };
         let Ok((answer, hidden)) = asked_alone(&asked).await else { return self.without_terminal(question) };
         self.note(&question.call.id, hidden);
         answer
@@ -114,7 +114,7 @@ impl AtTheTerminal {
 }
 
 /// A question and the text that is displayed for it.
-struct Asked<'a> {
+struct ShownQuestion<'a> {
     question: &'a Question,
     preview: Preview,
 }
@@ -124,13 +124,13 @@ fn preview(question: &Question) -> Preview {
 }
 
 /// Repeats a question until the user answers it. Returns the answer and the number of rows that stayed hidden.
-async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
-    let Asked { question: about, preview } = asked;
+async fn asked_alone(asked: &ShownQuestion<'_>) -> io::Result<(UserAnswer, usize)> {
+    let ShownQuestion { question: about, preview } = asked;
     let mut hidden = preview.hidden();
-    let mut text = question(about, &preview.shown(), None) + &choices(about, hidden);
+    let mut text = question(about, &preview.first_rows(), None) + &choices(about, hidden);
     let mut asked_to_look = false;
     loop {
-        let said = parse_answer(&put(&text).await?, language());
+        let said = parse_answer(&ask_on_terminal(&text).await?, language());
         let note = match said {
             // A habitual yes must not allow rows that the user has not seen.
             TypedAnswer::Answer(UserAnswer::Yes) | TypedAnswer::Always(_) | TypedAnswer::Project
@@ -146,7 +146,7 @@ async fn asked_alone(asked: &Asked<'_>) -> io::Result<(UserAnswer, usize)> {
             TypedAnswer::Answer(answer) => return Ok((answer, hidden)),
             TypedAnswer::All => {
                 hidden = 0;
-                text = question(about, &preview.whole(), None) + &choices(about, hidden);
+                text = question(about, &preview.all_rows(), None) + &choices(about, hidden);
                 continue;
             }
             TypedAnswer::Always(rest) => match always(about, &rest) {
@@ -178,11 +178,11 @@ fn yes_no_or_why(question: &Question) -> Text {
 
 /// Repeats a question about several calls until the user answers it. The flag in the result is `true` if every row was
 /// displayed. Returns `None` if the user wants to be asked about one call at a time.
-async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>, bool)>> {
+async fn asked_together(all: &[ShownQuestion<'_>]) -> io::Result<Option<(Vec<UserAnswer>, bool)>> {
     let count = all.len();
     let questions = |whole: bool| -> String {
-        let one = |(at, asked): (usize, &Asked<'_>)| {
-            let shown = if whole { asked.preview.whole() } else { asked.preview.shown() };
+        let one = |(at, asked): (usize, &ShownQuestion<'_>)| {
+            let shown = if whole { asked.preview.all_rows() } else { asked.preview.first_rows() };
             question(asked.question, &shown, Some((at + 1, count)))
         };
         all.iter().enumerate().map(one).collect()
@@ -199,7 +199,7 @@ async fn asked_together(all: &[Asked<'_>]) -> io::Result<Option<(Vec<UserAnswer>
     let mut text = questions(false) + &choices(hidden);
     let mut asked_to_look = false;
     loop {
-        let note = match parse_group_answer(&put(&text).await?, count, language()) {
+        let note = match parse_group_answer(&ask_on_terminal(&text).await?, count, language()) {
             TypedAnswer::Numbers(_) | TypedAnswer::Answer(UserAnswer::Yes) if hidden > 0 && !asked_to_look => {
                 asked_to_look = true;
                 text!(
@@ -330,7 +330,7 @@ fn always(question: &Question, rest: &str) -> Result<UserAnswer, Text> {
 
 /// Prints a question on the terminal and reads the answer there, even if stdin is redirected. The terminal is opened in
 /// nonblocking mode, so that a cancelled question leaves no thread that would read the next line.
-async fn put(text: &str) -> io::Result<String> {
+async fn ask_on_terminal(text: &str) -> io::Result<String> {
     const GLANCE: Duration = Duration::from_millis(30);
     crate::status::end();
     let mut screen = OpenOptions::new().write(true).open("/dev/tty")?;
@@ -339,7 +339,7 @@ async fn put(text: &str) -> io::Result<String> {
     let mut resumed = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
     let mut keys = Keys::begin()?;
     // Input that arrived before the question was complete is not an answer to it.
-    let pasting = keys.settle().await?;
+    let pasting = keys.drain_typed().await?;
     screen.write_all(asks.as_bytes())?;
     let mut screen = OpenRow(screen);
     let mut answer = Typed::new(pasting);
@@ -348,11 +348,11 @@ async fn put(text: &str) -> io::Result<String> {
     let (mut ended, mut since) = (None, Instant::now());
     loop {
         ended = match keys.read(&mut buffer)? {
-            Some(0) => Some(Ended::Nothing),
+            Some(0) => Some(EndKey::Nothing),
             Some(count) => answer.press(&buffer[..count]),
             None => {
                 // Wait for more input before accepting the line: an unmarked paste continues after its first line.
-                if ended == Some(Ended::Sent) && since.elapsed() >= SILENCE {
+                if ended == Some(EndKey::Sent) && since.elapsed() >= SILENCE {
                     return Ok(answer.text().to_owned());
                 }
                 if since.elapsed() >= LONGEST_PAUSE {
@@ -363,7 +363,7 @@ async fn put(text: &str) -> io::Result<String> {
                     Some(()) = resumed.recv() => {
                         // After Ctrl-Z, the shell has printed below the question and has changed the modes of the
                         // terminal.
-                        keys.again()?;
+                        keys.set_again()?;
                         screen.0.write_all(format!("\n{asks}{shown}").as_bytes())?;
                     }
                 }
@@ -374,7 +374,7 @@ async fn put(text: &str) -> io::Result<String> {
         let now = escaped(answer.text()).into_owned();
         screen.0.write_all(redrawn(asks, &shown, &now).as_bytes())?;
         shown = now;
-        if ended == Some(Ended::Nothing) {
+        if ended == Some(EndKey::Nothing) {
             return Ok(answer.text().to_owned());
         }
     }
@@ -407,13 +407,13 @@ fn redrawn(asks: &str, before: &str, now: &str) -> String {
 
 /// Prints a text without a newline on the terminal and reads a line there.
 pub(crate) async fn read_answer(text: &str) -> io::Result<String> {
-    put(text).await
+    ask_on_terminal(text).await
 }
 
-/// Asks a question as [`put`] does. If the turn is cancelled, this returns [`io::ErrorKind::Interrupted`].
+/// Asks a question as [`ask_on_terminal`] does. If the turn is cancelled, this returns [`io::ErrorKind::Interrupted`].
 pub(crate) async fn put_until(text: &str, canceller: &Canceller) -> io::Result<String> {
     tokio::select! {
-        said = put(text) => said,
+        said = ask_on_terminal(text) => said,
         () = canceller.cancelled() => Err(io::ErrorKind::Interrupted.into()),
     }
 }
@@ -453,7 +453,7 @@ fn parse_answer(line: &str, language: Language) -> TypedAnswer {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let is_set_apart = word.ends_with([',', '.', '!', ';']);
-    match meant(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
+    match to_english(word.trim_end_matches([',', '.', '!', ';']).to_lowercase().as_str(), language) {
         "y" | "yes" if rest.is_empty() => TypedAnswer::Answer(UserAnswer::Yes),
         "all" if rest.is_empty() => TypedAnswer::All,
         "always" => TypedAnswer::Always(rest.to_owned()),
@@ -490,7 +490,7 @@ fn parse_group_answer(line: &str, count: usize, language: Language) -> TypedAnsw
             TypedAnswer::Numbers,
         );
     }
-    match meant(&line.trim().to_lowercase(), language) {
+    match to_english(&line.trim().to_lowercase(), language) {
         "one" => TypedAnswer::OneByOne,
         _ => parse_answer(line, language),
     }
@@ -498,7 +498,7 @@ fn parse_group_answer(line: &str, count: usize, language: Language) -> TypedAnsw
 
 /// Translates the words of an answer into English. The words of another language apply only if the question was in that
 /// language: `s` is not a yes to an English question.
-fn meant(word: &str, language: Language) -> &str {
+fn to_english(word: &str, language: Language) -> &str {
     match word {
         _ if language != Language::Portuguese => word,
         "s" | "sim" => "yes",

@@ -42,7 +42,7 @@ fn part_of(call: &ToolCall) -> Part {
     ] {
         // A tool with several contents, such as the old and the new text of a passage, is edited as JSON with all
         // arguments.
-        if let Some((param, _)) = spec.sole(&kind, &call.args) {
+        if let Some((param, _)) = spec.only_argument(&kind, &call.args) {
             let is_command = kind == ParamKind::Command;
             return Part::Text { argument: param.name.clone().into_owned(), file, is_command };
         }
@@ -87,7 +87,7 @@ pub(crate) async fn in_editor(name: &str, text: &str) -> Result<String, Text> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
     // The editor needs the terminal in its original modes, and what was typed before is not for it.
-    let _shown = crate::input::modes::Shown::begin();
+    let _shown = crate::input::modes::OriginalModes::begin();
     let status = editor(&path).map_err(failed)?.status().await.map_err(failed)?;
     if !status.success() {
         return Err(text!("The editor ended with {status}, so nothing was changed.", status = status.to_string()));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_takes_its_place() {
+    fn an_edited_argument_replaces_the_old_one() {
         let bash = call("bash", json!({"command": "make", "cwd": "a"}));
         let args = with(&bash, &part_of(&bash), "make test\n").unwrap();
         assert_eq!(Value::Object(args), json!({"command": "make test", "cwd": "a"}));

@@ -57,7 +57,7 @@ impl<P: Person> JsonOutput<P> {
                 StopReason::Failed(text)
             }
         };
-        let over = event_json::over(&reason, None);
+        let over = event_json::end_line(&reason, None);
         self.write_event(&over);
         if let Some(trouble) = self.trouble {
             return Err(trouble);
@@ -100,7 +100,7 @@ impl<P: Person> Host for JsonOutput<P> {
             Event::Call { call, .. } => debug::call(call),
             _ => {}
         }
-        self.write_event(&event_json::shown(event, language()));
+        self.write_event(&event_json::reply_event(event, language()));
     }
 
     fn broke_off(&mut self, why: &Text) {

@@ -134,10 +134,14 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         (Some(Command::Doctor(arguments)), _) => commands::doctor::run(options, arguments),
         (Some(Command::Sessions(arguments)), _) => commands::sessions::list(options, arguments),
         (Some(Command::Resume(arguments)), _) => match &arguments.prompt {
-            Some(prompt) => {
-                commands::ask::run(options, prompt, &arguments.image, &Start::of(arguments), OutputFormat::Text)
-            }
-            None => commands::chat::run(options, &Start::of(arguments), None),
+            Some(prompt) => commands::ask::run(
+                options,
+                prompt,
+                &arguments.image,
+                &Start::from_arguments(arguments),
+                OutputFormat::Text,
+            ),
+            None => commands::chat::run(options, &Start::from_arguments(arguments), None),
         },
         (Some(Command::Export(arguments)), _) => commands::export::run(options, arguments),
         (Some(Command::Stats(arguments)), _) => commands::stats::run(options, arguments),

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_is_marked() {
+    fn parts_that_need_approval_are_marked() {
         let text = "ls é; touch a && \tmake\nrm x";
         let asks = parts(text, &["touch a", "make", "rm x"]);
         let shown = rows(text, &asks, false, ROOM).concat();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hides_and_nothing_steers() {
+    fn invisible_and_control_characters_are_escaped() {
         let shown = rows("a\u{a0}b\u{200b}c\r\nd\u{1b}[31m\u{202e}\u{e0041}\u{3000}e", &[], true, ROOM).concat();
         assert_eq!(shown, "  $ a\\u{a0}b\\u{200b}c\\u{d}\n  > d\\u{1b}[31m\\u{202e}\\u{e0041}\\u{3000}e\n");
     }

@@ -30,7 +30,7 @@ pub(crate) struct Mentions {
 impl Mentions {
     /// Collects the files that a message mentions. A name that does not exist is plain text. `room` is the remaining
     /// room in the model's window in bytes, if it is known; the files take at most half of it.
-    pub(crate) fn of(message: &str, workspace: &Workspace, room: Option<usize>) -> Mentions {
+    pub(crate) fn collect(message: &str, workspace: &Workspace, room: Option<usize>) -> Mentions {
         let mut found = Mentions::default();
         // If the files filled the window, many servers would silently cut the request.
         let most = room.map_or(MOST_BYTES, |room| MOST_BYTES.min(room / 2));
@@ -123,7 +123,7 @@ impl Mentions {
     }
 
     /// Returns the message followed by the texts.
-    pub(crate) fn below(&self, message: &str) -> String {
+    pub(crate) fn append_to(&self, message: &str) -> String {
         self.texts.iter().fold(message.to_owned(), |message, (_, text)| format!("{message}\n\n{text}"))
     }
 
@@ -235,20 +235,20 @@ mod tests {
         std::fs::write(folder.path().join("large"), "x\n".repeat(20_000)).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
         let workspace = Workspace::open(folder.path(), PathRules::default()).unwrap();
-        let of = |message: &str| Mentions::of(message, &workspace, None);
+        let of = |message: &str| Mentions::collect(message, &workspace, None);
         let found = of("see @src/a.rs and @src and @nothing");
         assert_eq!(
-            found.below("see"),
+            found.append_to("see"),
             "see\n\nThe file src/a.rs:\n\n````\none\n```\ntwo\n````\n\nThe folder src:\n\n```\nsrc/a.rs\nsrc/b.rs\n```"
         );
         assert!(found.notes.is_empty());
-        let shown = of("@.git/config").below("");
+        let shown = of("@.git/config").append_to("");
         assert!(shown.contains("ana:[redacted: password]@example.org") && !shown.contains("s3cr3t"), "{shown}");
         assert_eq!(found.summary().unwrap().to_string(), "attached: src/a.rs, src");
         assert_eq!(of("@shot.PNG").images, [folder.path().canonicalize().unwrap().join("shot.PNG")]);
         let large = of("@large");
         assert!(large.texts[0].1.starts_with("The file large, first "), "{:.80}", large.texts[0].1);
-        let small = Mentions::of("@large", &workspace, Some(4 << 10));
+        let small = Mentions::collect("@large", &workspace, Some(4 << 10));
         assert!(small.texts.is_empty() && small.notes[0].to_string().contains("room for 2 KiB"), "{:?}", small.notes);
         for refused in ["@.env", "@/etc/passwd", "@../x", "@link"] {
             let found = of(refused);

@@ -1,14 +1,14 @@
 //! The model: its server with the key, its backend, and its profile.
 
 use crate::choices::BackendKind;
-use crate::config::profile::{self, Known, Profile, Profiles, counting};
+use crate::config::profile::{self, Profile, Profiles, StoredProfile, counting};
 use crate::config::{Config, name_of};
 use crate::failure::Failure;
 use crate::program;
 use crate::project::Project;
 use crate::rules::Rules;
 use crate::server::{Server, model_of};
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::http::Http;
@@ -43,8 +43,8 @@ struct Choice {
 }
 
 impl Choice {
-    fn of(config: &Config, persona: &Persona) -> Result<Choice, Failure> {
-        let place = Server::settled(config, persona)?.as_ref().map(Server::place);
+    fn read(config: &Config, persona: &Persona) -> Result<Choice, Failure> {
+        let place = Server::settled(config, persona)?.as_ref().map(Server::profile_key);
         Ok(Choice { backend: config.backend.value(), model: model_of(config, persona), place })
     }
 }
@@ -52,9 +52,9 @@ impl Choice {
 impl Model {
     /// Opens the server that the settings name, or one on this machine, with its key and its profile.
     pub(crate) fn open(config: &Config, persona: &Persona, project: &Project) -> Result<Model, Failure> {
-        let choice = Choice::of(config, persona)?;
-        let server = Server::of(config, persona)?;
-        server.iter().filter_map(|server| server.chosen.as_ref()).for_each(tell);
+        let choice = Choice::read(config, persona)?;
+        let server = Server::find(config, persona)?;
+        server.iter().filter_map(|server| server.chosen.as_ref()).for_each(print_note);
         let bare: Arc<dyn Backend> = match (choice.backend, &server) {
             (BackendKind::Replay, _) => Arc::new(replay(config)?),
             (BackendKind::Command, _) => program::backend(config, choice.model.clone(), project.workspace.root_path())?,
@@ -65,20 +65,20 @@ impl Model {
                 )));
             }
         };
-        let profile = match (Profiles::of(&project.places), server.as_ref().map(Server::place)) {
+        let profile = match (Profiles::open_folder(&project.places), server.as_ref().map(Server::profile_key)) {
             (Some(profiles), Some((base_url, model))) => Some(Profile::open(profiles, base_url, model, config)),
             _ => None,
         };
         // Without a profile, a grammar that the settings demand still applies.
         let learned = profile.as_ref().map_or_else(|| counting(Learned::default(), config), Profile::learned);
-        let loses_system = profile.as_ref().and_then(Profile::known).is_some_and(Known::loses_system);
+        let loses_system = profile.as_ref().and_then(Profile::known).is_some_and(StoredProfile::loses_system);
         Ok(Model { server, bare, grammar: learned.grammar, loses_system, profile: profile.map(Mutex::new), choice })
     }
 
     /// Opens the model of these rules, or returns `None` if this is the same one. Opening it again would restart a
     /// recording, or a program that keeps the conversation.
     pub(crate) fn replacement(&self, rules: &Rules, project: &Project) -> Result<Option<Model>, Failure> {
-        match self.choice == Choice::of(&rules.config, &rules.persona)? {
+        match self.choice == Choice::read(&rules.config, &rules.persona)? {
             true => Ok(None),
             false => Model::open(&rules.config, &rules.persona, project).map(Some),
         }
@@ -106,11 +106,11 @@ impl Model {
         transcript: Option<Transcript>,
     ) -> Result<Agent, Failure> {
         let backend = self.backend(&rules.toolbox.catalog());
-        rules.agent(project, self.learned(), backend, transcript)
+        rules.agent(project, self.profile_facts(), backend, transcript)
     }
 
     /// Returns the observations from earlier replies.
-    pub(crate) fn learned(&self) -> Learned {
+    pub(crate) fn profile_facts(&self) -> Learned {
         self.profile().map(|profile| profile.learned()).unwrap_or_default()
     }
 
@@ -137,7 +137,7 @@ impl Model {
     /// printed already.
     pub(crate) fn introduction(&self) -> Option<Text> {
         let server = self.server.as_ref().filter(|server| server.chosen.is_none())?;
-        let (url, model) = server.place();
+        let (url, model) = server.profile_key();
         Some(match url.strip_prefix(program::PLACE) {
             Some(program) if *program == model => text!("answered by the program {program}", program),
             Some(program) => text!("answered by {model}, through the program {program}", model, program),

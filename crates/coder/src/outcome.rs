@@ -22,7 +22,7 @@ const PLAN: &str = "plan";
 
 /// Facts about a call in addition to its result.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known {
+pub(crate) struct CallFacts {
     /// Whether the user has ended the turn.
     pub(crate) ended: bool,
     /// The run time in milliseconds, if the call was stopped.
@@ -30,7 +30,7 @@ pub(crate) struct Known {
 }
 
 /// Summarizes a result in one row: `✓ 3 lines, 2 ms`, or `✗ not_found: ...`.
-pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
+pub(crate) fn summary(result: &ToolResult, known: CallFacts) -> (Style, String) {
     let Some(error) = &result.error else {
         let size = match (changed(result), lines_of(result)) {
             (Some((added, removed)), _) => text!("+{added} -{removed} lines", added, removed),
@@ -60,8 +60,8 @@ pub(crate) fn summary(result: &ToolResult, known: Known) -> (Style, String) {
 }
 
 /// Returns a message for the user that replaces the one for the model; `None` if the user can read the original.
-fn for_people(error: &ToolFailure, known: Known) -> Option<Text> {
-    if let Some(refusal) = Refusal::of(error) {
+fn for_people(error: &ToolFailure, known: CallFacts) -> Option<Text> {
+    if let Some(refusal) = Refusal::from_failure(error) {
         return Some(match refusal {
             Refusal::BrokeOff | Refusal::BrokeOffAgain if known.ended => {
                 text!("stopped while it was written; it did not run")
@@ -214,7 +214,7 @@ pub(crate) fn details(result: &ToolResult, seen: bool, hints: bool) -> Vec<(Styl
 }
 
 /// Returns the error and the complete diff or output of a result.
-pub(crate) fn whole(result: &ToolResult) -> Vec<(Style, String)> {
+pub(crate) fn full_rows(result: &ToolResult) -> Vec<(Style, String)> {
     let error = result.error.iter().map(|error| (Style::Bad, error.message.words().into_owned()));
     let lines: Vec<_> = match diff_of(result) {
         Some(diff) => styled_diff(diff).map(|(style, line)| (style, line.to_owned())).collect(),
@@ -291,10 +291,10 @@ mod tests {
     #[test]
     fn results_in_a_line() {
         let good = ToolResult::new("1", "read_file", Output::text("a\nb\n"), 2);
-        assert_eq!(summary(&good, Known::default()), (Style::Good, "✓ 2 lines, 2 ms".into()));
+        assert_eq!(summary(&good, CallFacts::default()), (Style::Good, "✓ 2 lines, 2 ms".into()));
         let failure = ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1.\nMore.");
         let bad = ToolResult::refused("1", "bash", failure);
-        assert_eq!(summary(&bad, Known::default()), (Style::Bad, "✗ exit_status: It ended with status 1.".into()));
+        assert_eq!(summary(&bad, CallFacts::default()), (Style::Bad, "✗ exit_status: It ended with status 1.".into()));
     }
 
     #[test]
@@ -348,20 +348,20 @@ mod tests {
         let mut output = Output::text("Written.");
         output.data = Some(serde_json::json!({ "diff": diff }));
         let result = ToolResult::new("1", "apply_patch", output, 2);
-        assert_eq!(summary(&result, Known::default()).1, "✓ +1 -2 lines, 2 ms");
+        assert_eq!(summary(&result, CallFacts::default()).1, "✓ +1 -2 lines, 2 ms");
         let styles: Vec<Style> = details(&result, false, false).into_iter().map(|(style, _)| style).collect();
         use Style::{Action, Bad, Dim, Good, Name};
         assert_eq!(styles, [Name, Name, Action, Bad, Good, Dim, Dim, Name, Name, Action, Bad]);
     }
 
     #[test]
-    fn what_is_left_out_of_a_result_is_counted_and_the_end_of_a_failure_stands_out() {
+    fn omitted_lines_are_counted_and_a_failure_shows_its_last_lines() {
         let mut output =
             Output::text("1\n2\n[... 9 bytes (96 lines) left out ...]\n99\n100\n[All of it is in output/abc.txt.]\n");
         (output.exit_code, output.truncated) = (Some(0), true);
         output.data = Some(serde_json::json!({"output_id": "abc", "output_lines": 100}));
         let result = ToolResult::new("1", "bash", output.clone(), 2);
-        assert_eq!(summary(&result, Known::default()).1, "✓ 100 lines, cut, 2 ms");
+        assert_eq!(summary(&result, CallFacts::default()).1, "✓ 100 lines, cut, 2 ms");
         output.failure = Some(ToolFailure::new(ErrorCode::ExitStatus, "It ended with status 1."));
         let long: String = (1..=100).map(|line| format!("{line}\n")).collect();
         output.text = format!("{long}[All of it is in output/abc.txt.]\n").into();

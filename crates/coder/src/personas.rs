@@ -37,7 +37,7 @@ const LANGUAGES: &[(Language, &str)] = &[(Language::English, "en"), (Language::P
 
 /// The origin of a persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Origin {
     BuiltIn,
     Own,
     Project,
@@ -45,33 +45,33 @@ pub(crate) enum Place {
     File,
 }
 
-impl Place {
+impl Origin {
     /// Returns the origin as a word for JSON output.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Place::BuiltIn => "built_in",
-            Place::Own => "own",
-            Place::Project => "project",
-            Place::File => "file",
+            Origin::BuiltIn => "built_in",
+            Origin::Own => "own",
+            Origin::Project => "project",
+            Origin::File => "file",
         }
     }
 
     /// Describes the origin to the user.
     pub(crate) fn label(self) -> Text {
         match self {
-            Place::BuiltIn => text!("built in"),
-            Place::Own => text!("yours"),
-            Place::Project => text!("the project's"),
-            Place::File => text!("a file"),
+            Origin::BuiltIn => text!("built in"),
+            Origin::Own => text!("yours"),
+            Origin::Project => text!("the project's"),
+            Origin::File => text!("a file"),
         }
     }
 }
 
 /// A persona that was found.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundPersona {
     pub(crate) persona: Persona,
-    pub(crate) place: Place,
+    pub(crate) place: Origin,
     /// The file; `None` for a built-in persona.
     pub(crate) file: Option<PathBuf>,
     /// The unparsed text of the persona.
@@ -88,14 +88,14 @@ pub(crate) struct Folders {
 }
 
 impl Folders {
-    pub(crate) fn of(places: &Places) -> Folders {
+    pub(crate) fn new(places: &Places) -> Folders {
         let own = places.user.as_deref().and_then(Path::parent).map(|folder| folder.join("personas"));
         let root = places.root().to_owned();
         Folders { own, project: root.join(".toolfence/personas"), root }
     }
 
     /// Returns the folder of the user's personas; `None` without a home folder.
-    pub(crate) fn own(&self) -> Option<&Path> {
+    pub(crate) fn user_folder(&self) -> Option<&Path> {
         self.own.as_deref()
     }
 
@@ -111,20 +111,20 @@ impl Folders {
     }
 
     /// Returns the persona of this name in this language, or otherwise in English or any other; `None` without one.
-    pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<Found>, Failure> {
+    pub(crate) fn find(&self, name: &str, language: Language) -> Result<Option<FoundPersona>, Failure> {
         if !is_name(name) {
             return Ok(None);
         }
         if let Some(folder) = &self.own
-            && let Some(found) = in_folder(folder, name, language, Place::Own)?
+            && let Some(found) = in_folder(folder, name, language, Origin::Own)?
         {
             return Ok(Some(found));
         }
         if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
-            return built_in.found(language).map(Some);
+            return built_in.load(language).map(Some);
         }
         match self.project() {
-            Ok(folder) => in_folder(folder, name, language, Place::Project),
+            Ok(folder) => in_folder(folder, name, language, Origin::Project),
             Err(_) => Ok(None),
         }
     }
@@ -132,7 +132,7 @@ impl Folders {
     /// Returns the names of all personas in alphabetical order.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
-        for folder in self.own().into_iter().chain(self.project().ok()) {
+        for folder in self.user_folder().into_iter().chain(self.project().ok()) {
             // A folder that does not exist has no personas.
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
             let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -142,12 +142,12 @@ impl Folders {
     }
 
     /// Returns the languages in which this place has the persona.
-    pub(crate) fn languages(&self, name: &str, place: Place) -> Vec<&'static str> {
+    pub(crate) fn languages(&self, name: &str, place: Origin) -> Vec<&'static str> {
         let folder = match place {
-            Place::BuiltIn => return LANGUAGES.iter().map(|(_, ending)| *ending).collect(),
-            Place::Own => self.own.as_deref(),
-            Place::Project => Some(self.project.as_path()),
-            Place::File => None,
+            Origin::BuiltIn => return LANGUAGES.iter().map(|(_, ending)| *ending).collect(),
+            Origin::Own => self.own.as_deref(),
+            Origin::Project => Some(self.project.as_path()),
+            Origin::File => None,
         };
         let Some(folder) = folder else { return Vec::new() };
         let is_there = |(_, ending): &&(Language, &str)| folder.join(format!("{name}.{ending}{ENDING}")).is_file();
@@ -179,21 +179,21 @@ pub(crate) fn stem(file: &str) -> Option<(&str, Option<Language>)> {
 }
 
 impl BuiltIn {
-    fn found(&self, language: Language) -> Result<Found, Failure> {
+    fn load(&self, language: Language) -> Result<FoundPersona, Failure> {
         let source = if language == Language::Portuguese { self.portuguese } else { self.english };
         let persona = Persona::parse(source).map_err(Failure::broken)?;
-        Ok(Found { persona, place: Place::BuiltIn, file: None, source: source.to_owned() })
+        Ok(FoundPersona { persona, place: Origin::BuiltIn, file: None, source: source.to_owned() })
     }
 }
 
 /// Returns the default persona, which needs no file and is used in the demo.
 pub(crate) fn default(language: Language) -> Result<Persona, Failure> {
     let coder = BUILT_IN.iter().find(|built_in| built_in.name == "coder");
-    let found = coder.ok_or_else(|| Failure::broken(text!("no persona")))?.found(language)?;
+    let found = coder.ok_or_else(|| Failure::broken(text!("no persona")))?.load(language)?;
     Ok(found.persona)
 }
 
-fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Result<Option<Found>, Failure> {
+fn in_folder(folder: &Path, name: &str, language: Language, place: Origin) -> Result<Option<FoundPersona>, Failure> {
     let ending = LANGUAGES.iter().find(|(known, _)| *known == language).map_or("en", |(_, ending)| *ending);
     // A persona in another language is better than none.
     let others = LANGUAGES.iter().map(|(_, ending)| format!("{name}.{ending}{ENDING}"));
@@ -215,16 +215,16 @@ fn in_folder(folder: &Path, name: &str, language: Language, place: Place) -> Res
 }
 
 /// Reads a persona from a file; `None` if the file does not exist.
-pub(crate) fn read(file: &Path, place: Place) -> Result<Option<Found>, Failure> {
+pub(crate) fn read(file: &Path, place: Origin) -> Result<Option<FoundPersona>, Failure> {
     let source = match place {
-        Place::Project => places::read_of_project(file)?,
+        Origin::Project => places::read_of_project(file)?,
         _ => places::read_own(file)?,
     };
     let Some(source) = source else { return Ok(None) };
     let wrong =
         |error: Text| Failure::wrong_use(text!("{place}: {what}", place = file.display().to_string(), what = error));
     let persona = Persona::parse(&source).map_err(|error| wrong(error.text()))?;
-    Ok(Some(Found { persona, place, file: Some(file.to_owned()), source }))
+    Ok(Some(FoundPersona { persona, place, file: Some(file.to_owned()), source }))
 }
 
 #[cfg(test)]
@@ -236,7 +236,7 @@ mod tests {
     fn the_personas_are_whole() {
         for built_in in BUILT_IN {
             let [english, portuguese] = [Language::English, Language::Portuguese].map(|language| {
-                let found = built_in.found(language).unwrap_or_else(|_| panic!("{} cannot be read", built_in.name));
+                let found = built_in.load(language).unwrap_or_else(|_| panic!("{} cannot be read", built_in.name));
                 assert_eq!(found.persona.name, built_in.name);
                 found.persona
             });

@@ -39,7 +39,7 @@ impl Preview {
         let (call, diff) = (&question.call, question.diff.as_deref());
         let catalog = toolfence_policy::toolset::catalog();
         let spec = catalog.find(&call.name);
-        let given = |kind: ParamKind| spec.and_then(|spec| spec.sole(&kind, &call.args));
+        let given = |kind: ParamKind| spec.and_then(|spec| spec.only_argument(&kind, &call.args));
         let path = given(ParamKind::Path).map(|(_, path)| path);
         let tint = |rows: Vec<String>| if colour { rows.into_iter().map(tinted).collect() } else { rows };
         let rows = match (given(ParamKind::Command), path, given(ParamKind::Text { content: true })) {
@@ -61,7 +61,7 @@ impl Preview {
             ([], Some(path)) => plain(&text!("file: {name}", name = quoted(path)), room),
             (targets, _) => targets.iter().flat_map(|target| plain(&file_row(target), room)).collect(),
         };
-        Preview::of(names, rows)
+        Preview::with_rows(names, rows)
     }
 
     /// Previews the changes that a command made on its private copy of the project. The removals come first and are
@@ -71,23 +71,23 @@ impl Preview {
         let removals: usize = changes.split_inclusive('\n').take_while(|line| !is_diff(line)).map(str::len).sum();
         let (removals, rest) = changes.split_at(removals);
         let rows = plain(rest, room);
-        Preview::of(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
+        Preview::with_rows(plain(removals, room), if colour { rows.into_iter().map(tinted).collect() } else { rows })
     }
 
     /// Builds a preview whose `names` are never hidden, because the user cannot approve a change without seeing the
     /// name of the file.
-    fn of(names: Vec<String>, rows: Vec<String>) -> Preview {
+    fn with_rows(names: Vec<String>, rows: Vec<String>) -> Preview {
         let first = names.len() + if rows.len() <= MOST_ROWS + FEW_ROWS { rows.len() } else { MOST_ROWS };
         Preview { names: names.len(), rows: [names, rows].concat(), first }
     }
 
-    /// Returns the number of rows that [`shown`](Preview::shown) leaves out.
+    /// Returns the number of rows that [`first_rows`](Preview::first_rows) leaves out.
     pub(crate) fn hidden(&self) -> usize {
         self.rows.len() - self.first
     }
 
     /// Returns the rows displayed at first, with the number of hidden ones.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn first_rows(&self) -> String {
         let shown = self.rows[..self.first].concat();
         match self.hidden() {
             0 => shown,
@@ -108,7 +108,7 @@ impl Preview {
     }
 
     /// Returns all rows.
-    pub(crate) fn whole(&self) -> String {
+    pub(crate) fn all_rows(&self) -> String {
         self.rows.concat()
     }
 }
@@ -117,7 +117,9 @@ impl Preview {
 pub(crate) fn label(call: &ToolCall) -> String {
     let catalog = toolfence_policy::toolset::catalog();
     let spec = catalog.find(&call.name);
-    let Some((param, text)) = spec.and_then(|spec| spec.telling(&call.args)) else { return one_line(&call.name) };
+    let Some((param, text)) = spec.and_then(|spec| spec.summary_argument(&call.args)) else {
+        return one_line(&call.name);
+    };
     let more = match param.kind {
         ParamKind::Command => format!("$ {text}"),
         ParamKind::Path => text.to_owned(),
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_does_is_shown_in_the_language_of_the_person() {
+    fn the_purpose_of_a_tool_is_translated() {
         for spec in toolfence_policy::toolset::builtins() {
             let rows = |language| arguments(&call(&spec.name, json!({})), 400, language).concat();
             let (english, portuguese) = (rows(Language::English), rows(Language::Portuguese));
@@ -359,11 +361,11 @@ mod tests {
             ("a\tb", "file: \"a\\tb\"".to_owned()),
         ] {
             let shown = preview("write_file", json!({"path": path, "content": "all: ; touch EVIL\n"}), &workspace);
-            let rows = shown.shown().replace("\n  \\ ", "");
+            let rows = shown.first_rows().replace("\n  \\ ", "");
             assert_eq!(rows.lines().next().map(str::trim_start), Some(want.as_str()), "{rows}");
         }
         let patch = "--- a/w3\n+++ b/w3\n@@ -1 +1 @@\n-all: ; true\n+all: ; touch EVIL\n";
-        let shown = preview("apply_patch", json!({"patch": patch}), &workspace).shown();
+        let shown = preview("apply_patch", json!({"patch": patch}), &workspace).first_rows();
         assert!(shown.starts_with("  file: Makefile (written as w3, by the link w3)\n"), "{shown}");
     }
 
@@ -372,7 +374,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         std::fs::write(home.path().join("a"), "one\ntwo\n").expect("it can be written");
         let workspace = Arc::new(Workspace::open(home.path(), Default::default()).expect("it is a folder"));
-        let shown = |name: &str, args: Value| preview(name, args, &workspace).whole();
+        let shown = |name: &str, args: Value| preview(name, args, &workspace).all_rows();
         let change = "  file: a\n  a change:\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n";
         let edits = json!([{"start_line": 2, "end_line": 2, "replacement": "2"}]);
         assert_eq!(shown("edit_file", json!({"path": "a", "edits": edits})), change);
@@ -400,11 +402,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told() {
-        let of = |rows: usize| Preview::of(Vec::new(), marked(&"x\n".repeat(rows), "  + ", "  + ", ROOM));
+    fn hidden_rows_are_counted() {
+        let of = |rows: usize| Preview::with_rows(Vec::new(), marked(&"x\n".repeat(rows), "  + ", "  + ", ROOM));
         let long = of(MOST_ROWS + 15);
-        assert!(long.shown().ends_with("  + x\n  [15 more lines not shown]\n"), "{}", long.shown());
-        assert_eq!((long.hidden(), long.whole().lines().count()), (15, MOST_ROWS + 15));
+        assert!(long.first_rows().ends_with("  + x\n  [15 more lines not shown]\n"), "{}", long.first_rows());
+        assert_eq!((long.hidden(), long.all_rows().lines().count()), (15, MOST_ROWS + 15));
         assert_eq!(of(MOST_ROWS + FEW_ROWS).hidden(), 0, "a few more are shown");
     }
 
@@ -413,8 +415,8 @@ mod tests {
         let command = format!("echo {}; touch hidden\n{}\u{1b}\n\nend", "\t漢x".repeat(100), "y\n".repeat(MOST_ROWS));
         let preview =
             command_rows(&call("bash", json!({"command": command, "cwd": "a"})), "command", &command, &[], false, ROOM);
-        let shown = preview.shown();
-        assert_eq!((preview.hidden(), &shown), (0, &preview.whole()));
+        let shown = preview.first_rows();
+        assert_eq!((preview.hidden(), &shown), (0, &preview.all_rows()));
         assert!(shown.lines().all(|row| ["  $ ", "  > ", "  \\ ", "  cwd: "].iter().any(|mark| row.starts_with(mark))));
         let joined: String = shown.lines().filter_map(|row| row.get(4..)).collect();
         assert!(joined.contains("; touch hidden") && joined.contains("\\u{1b}end"), "{joined}");

@@ -17,7 +17,7 @@ pub(crate) const PLACE: &str = "command://";
 
 /// Builds the command backend. `root` is the root of the project.
 pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Result<Arc<dyn Backend>, Failure> {
-    let mut options = named(config)?;
+    let mut options = command_line(config)?;
     // If the project contains the home folder, the sandbox cannot protect that, and the check below would reject every
     // program in it.
     let apart = home().filter(|home| !home.starts_with(root));
@@ -42,12 +42,12 @@ pub(crate) fn backend(config: &Config, model: Option<String>, root: &Path) -> Re
 
 /// Returns the name or path of the program without its arguments.
 pub(crate) fn name(config: &Config) -> Result<String, Failure> {
-    Ok(named(config)?.words.swap_remove(0))
+    Ok(command_line(config)?.words.swap_remove(0))
 }
 
 /// Returns the command line of the settings. As in a shell, `~/` at the beginning of a word is the home folder. A
 /// relative program path is resolved against the folder of the settings file that names it.
-fn named(config: &Config) -> Result<CommandOptions, Failure> {
+fn command_line(config: &Config) -> Result<CommandOptions, Failure> {
     let missing = || {
         Failure::wrong_use(text!(
             "the command backend needs its program: give --command \"llm -m NAME\", or set command in your settings"

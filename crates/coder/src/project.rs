@@ -8,8 +8,8 @@ use crate::config::value::Layer;
 use crate::debug;
 use crate::failure::Failure;
 use crate::rules::Rules;
-use crate::servers::{self, Found};
-use crate::terminal::tell;
+use crate::servers::{self, StartedServer};
+use crate::terminal::print_note;
 use std::path::Path;
 use std::sync::Arc;
 use toolfence_agent::transcript::Store;
@@ -33,7 +33,7 @@ pub(crate) struct Project {
     /// The settings files and the state folder.
     pub(crate) places: Places,
     /// The MCP servers of the settings, if they were started. The tools of trusted servers are offered to the model.
-    pub(crate) servers: Arc<Vec<Found>>,
+    pub(crate) servers: Arc<Vec<StartedServer>>,
 }
 
 /// If this variable is set, commands run on the project itself instead of on private copies.
@@ -77,7 +77,7 @@ impl Project {
     /// not trusted yet; without it, such a server's tools are not offered.
     pub(crate) fn start_servers(&mut self, config: &Config, asks: bool) -> Result<(), Failure> {
         let mut found = servers::start(config, &self.places, &self.commands, None);
-        servers::settle(&mut found, &self.places, asks)?;
+        servers::offer_trusted(&mut found, &self.places, asks)?;
         self.servers = Arc::new(found);
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Project {
     /// Replaces a server by one of the same name that was started again. Returns the tools that need approval again
     /// unless the settings allow them now: those that the settings allowed before, or all tools if the description of
     /// the server has changed.
-    pub(crate) fn replace_server(&mut self, server: Found) -> Vec<String> {
+    pub(crate) fn replace_server(&mut self, server: StartedServer) -> Vec<String> {
         let mut all = self.servers.to_vec();
         let revoked = match all.iter_mut().find(|old| old.key == server.key) {
             None => {
@@ -104,7 +104,7 @@ impl Project {
     /// Lists the servers whose tools are offered to the model, with the number of their tools; `None` without such a
     /// server.
     pub(crate) fn list_servers(&self) -> Option<Text> {
-        let servers = self.servers.iter().filter_map(Found::on_offer);
+        let servers = self.servers.iter().filter_map(StartedServer::on_offer);
         let servers: Vec<Text> = servers
             .map(|server| {
                 text!("{name} ({count} {count|tool|tools})", name = server.name(), count = server.tools().count())
@@ -116,7 +116,7 @@ impl Project {
     /// Prints the notes about changes that could not be recorded in the history.
     pub(crate) fn print_notes(&self) {
         let notes = self.history.iter().flat_map(|history| history.take_notes());
-        notes.for_each(|note| tell(&note));
+        notes.for_each(|note| print_note(&note));
     }
 }
 

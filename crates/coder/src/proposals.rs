@@ -20,7 +20,7 @@ const MANAGERS: [(&str, &str); 5] = [
 ];
 
 /// Returns the command lines that check the project at this root.
-pub(crate) fn of(root: &Path) -> Vec<String> {
+pub(crate) fn for_project(root: &Path) -> Vec<String> {
     let mut lines = scripts(root);
     if root.join("Cargo.toml").is_file() {
         lines.push("cargo check".to_owned());
@@ -74,7 +74,7 @@ mod tests {
             let place = tempfile::tempdir().expect("there is a temporary folder");
             fs::write(place.path().join("package.json"), scripts).expect("it can be written");
             lock.iter().for_each(|lock| fs::write(place.path().join(lock), "").expect("it can be written"));
-            assert_eq!(of(place.path()), wanted);
+            assert_eq!(for_project(place.path()), wanted);
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
         ] {
             let place = tempfile::tempdir().expect("there is a temporary folder");
             fs::write(place.path().join(name), text).expect("it can be written");
-            assert_eq!(of(place.path()), wanted.into_iter().collect::<Vec<_>>(), "{name}: {text}");
+            assert_eq!(for_project(place.path()), wanted.into_iter().collect::<Vec<_>>(), "{name}: {text}");
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::config::rules::Check;
 use crate::config::{Config, Layers, redactor};
 use crate::failure::Failure;
 use crate::model::{Model, name_without_server};
-use crate::personas::{self, Folders, Place};
+use crate::personas::{self, Folders, Origin};
 use crate::project::Project;
 use crate::server::{Server, model_of};
-use crate::servers::{self, Found};
+use crate::servers::{self, StartedServer};
 use crate::shown;
-use crate::terminal::{self, tell};
+use crate::terminal::{self, print_note};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -81,7 +81,7 @@ impl Rules {
             let most = rules.window().map_or(limit, |window| limit.min(window.saturating_mul(7) / 8));
             rules.agents_files = agents_files::read(&layers.places, rules.language, most);
         }
-        rules.config.notes.iter().for_each(tell);
+        rules.config.notes.iter().for_each(print_note);
         Ok((rules, layers.places))
     }
 
@@ -130,19 +130,19 @@ impl Rules {
         self.add_tools_of(&project.servers);
     }
 
-    fn add_tools_of(&mut self, servers: &[Found]) {
+    fn add_tools_of(&mut self, servers: &[StartedServer]) {
         let toolbox = std::mem::take(&mut self.toolbox);
         self.toolbox = self.with_tools_of(toolbox, servers);
-        self.policy = self.policy.clone().allow_served(servers.iter().flat_map(Found::allowed));
+        self.policy = self.policy.clone().allow_served(servers.iter().flat_map(StartedServer::allowed));
     }
 
     /// Adds the tools of trusted servers that the persona does not exclude.
-    fn with_tools_of(&self, mut toolbox: Toolbox, servers: &[Found]) -> Toolbox {
+    fn with_tools_of(&self, mut toolbox: Toolbox, servers: &[StartedServer]) -> Toolbox {
         let is_wanted = |server: &str, tool: &ServedTool| match &self.persona.tools {
             Some(names) => names.iter().any(|name| *name == tool.spec().name || *name == format!("{server}.*")),
             None => true,
         };
-        for server in servers.iter().filter_map(Found::on_offer) {
+        for server in servers.iter().filter_map(StartedServer::on_offer) {
             for tool in server.tools().filter(|tool| is_wanted(server.name(), tool)) {
                 toolbox = toolbox.with(tool);
             }
@@ -321,11 +321,11 @@ pub(crate) fn checkers(config: &Config) -> Result<Vec<Checker>, Failure> {
 pub(crate) fn with_persona(layers: Layers) -> Result<(Layers, Persona), Failure> {
     let config = layers.merged();
     let wanted = &config.persona.value();
-    let folders = Folders::of(&layers.places);
+    let folders = Folders::new(&layers.places);
     let found = match folders.find(wanted, shown::language())? {
         Some(found) => Some(found),
         // A file is read only if no persona has this name.
-        None => personas::read(&config.persona.file().unwrap_or_default(), Place::File)?,
+        None => personas::read(&config.persona.file().unwrap_or_default(), Origin::File)?,
     };
     let Some(found) = found else {
         let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");

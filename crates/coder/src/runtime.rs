@@ -133,13 +133,13 @@ impl State {
                 Outcome::Stops
             }
             Phase::Turn(canceller) => {
-                self.tell(canceller, status, again);
+                self.notify(canceller, status, again);
                 Outcome::Stops
             }
         }
     }
 
-    fn tell(&self, canceller: &Canceller, status: u8, again: bool) {
+    fn notify(&self, canceller: &Canceller, status: u8, again: bool) {
         if status != INTERRUPTED {
             self.ending.store(status, Ordering::SeqCst);
             canceller.cancel();
@@ -160,10 +160,10 @@ impl State {
     }
 
     /// Records that the turn has started.
-    fn begun(&self, canceller: Canceller) {
+    fn record_start(&self, canceller: Canceller) {
         let mut phase = self.phase();
         if let Phase::Beginning(Some(status)) = *phase {
-            self.tell(&canceller, status, false);
+            self.notify(&canceller, status, false);
         }
         *phase = Phase::Turn(canceller);
     }
@@ -231,7 +231,7 @@ impl Turns {
             // The first poll starts the turn, which clears earlier cancellations. A signal held until now is delivered
             // after it.
             if let Some(canceller) = canceller.take() {
-                self.state.begun(canceller);
+                self.state.record_start(canceller);
             }
             polled
         }));

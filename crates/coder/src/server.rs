@@ -7,7 +7,7 @@ use crate::config::{Config, places, redactor};
 use crate::failure::Failure;
 use crate::program;
 use crate::runtime::cannot_start;
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use std::future::Future;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -74,11 +74,11 @@ impl Server {
     ///
     /// # Errors
     /// No server is named and none answers. The message explains what to do.
-    pub(crate) fn of(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
+    pub(crate) fn find(config: &Config, persona: &Persona) -> Result<Option<Server>, Failure> {
         let named = Server::settled(config, persona)?;
         let backend = config.backend.value();
         match named {
-            None if backend == BackendKind::Http => found(config, persona).map(Some),
+            None if backend == BackendKind::Http => find_local(config, persona).map(Some),
             Some(server) if backend == BackendKind::Command => Ok(Some(server)),
             Some(server) => {
                 let server = server.with_key(config)?;
@@ -107,7 +107,7 @@ impl Server {
             let chosen = choice(&servers, model_of(config, persona).as_deref());
             return Ok(chosen.map(|(at, model)| (servers[at].base_url.clone(), model)));
         };
-        let (base_url, model) = server.place();
+        let (base_url, model) = server.profile_key();
         if !server.any_model {
             return Ok(Some((base_url, model)));
         }
@@ -164,7 +164,7 @@ impl Server {
     }
 
     /// Returns the base URL and the model, which identify the stored profile of a backend.
-    pub(crate) fn place(&self) -> (String, String) {
+    pub(crate) fn profile_key(&self) -> (String, String) {
         // The prefix that names a provider is removed, so that each of its models has one profile.
         let named = Preset::of_model(self.model()).filter(|_| self.preset.is_some());
         let (preset, model) = named.map_or((None, self.model()), |(preset, model)| (Some(preset), model));
@@ -209,7 +209,7 @@ impl Server {
         let listed = loop {
             match wait(models(self.options()))? {
                 Some(listed) => break listed,
-                None => patience.wait(&text!("an OpenAI-shaped server"), &self.place().0)?,
+                None => patience.wait(&text!("an OpenAI-shaped server"), &self.profile_key().0)?,
             }
         };
         if let Some(model) = choose_model(&listed) {
@@ -370,7 +370,7 @@ pub(crate) fn described(server: &LocalServer) -> Text {
 
 /// Finds a server on this machine that has the model. If the user named none, a server with a model in memory is
 /// preferred.
-fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
+fn find_local(config: &Config, persona: &Persona) -> Result<Server, Failure> {
     let mut servers = look()?;
     let wanted = model_of(config, persona);
     let mut patience = Patience::new(Duration::from_secs(config.http.first_byte.value()));
@@ -380,7 +380,7 @@ fn found(config: &Config, persona: &Persona) -> Result<Server, Failure> {
         }
         // No server offers the model. One that is still loading may have it, so wait for that.
         let Some(loading) = servers.iter().find(|server| server.loads) else {
-            return Err(Failure::wrong_use(nothing_found(&servers, wanted.as_deref())));
+            return Err(Failure::wrong_use(no_server_found(&servers, wanted.as_deref())));
         };
         patience.wait(&kind(loading), &loading.base_url)?;
         servers = look()?;
@@ -439,7 +439,7 @@ impl Patience {
             )));
         }
         if !std::mem::replace(&mut self.reported, true) {
-            tell(&text!(
+            print_note(&text!(
                 "{kind} at {url} is loading its model; waiting for it up to {seconds} s",
                 kind = kind.clone(),
                 url = base_url,
@@ -481,7 +481,7 @@ fn kind(server: &LocalServer) -> Text {
 }
 
 /// Explains on one page what to do if no server on this machine is usable.
-fn nothing_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
+fn no_server_found(servers: &[LocalServer], wanted: Option<&str>) -> Text {
     let looked: Vec<String> = addresses();
     let mut page = match wanted {
         Some(model) if !servers.is_empty() => text!(

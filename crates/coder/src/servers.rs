@@ -10,7 +10,7 @@ use crate::config::value::Origin;
 use crate::config::{Config, trust};
 use crate::failure::Failure;
 use crate::shown::{Words, escaped};
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -31,7 +31,7 @@ const EVERY: &str = "*";
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// A server of the settings that has not been started.
-pub(crate) struct Wanted {
+pub(crate) struct ServerToStart {
     rule: ServerRule,
     origin: Origin,
     options: Result<ServerOptions, Text>,
@@ -39,7 +39,7 @@ pub(crate) struct Wanted {
 
 /// A server of the settings, and the result of starting it.
 #[derive(Clone)]
-pub(crate) struct Found {
+pub(crate) struct StartedServer {
     pub(crate) rule: ServerRule,
     pub(crate) origin: Origin,
     /// The key under which its trust is stored.
@@ -49,25 +49,25 @@ pub(crate) struct Found {
     pub(crate) offered: bool,
 }
 
-impl Wanted {
+impl ServerToStart {
     /// Returns the server's entry in the settings.
     pub(crate) fn rule(&self) -> &ServerRule {
         &self.rule
     }
 
     /// Starts the server and waits until it has listed its tools or failed.
-    pub(crate) fn start(self, commands: Arc<CommandRunner>) -> Found {
-        let Wanted { rule, origin, options } = self;
+    pub(crate) fn start(self, commands: Arc<CommandRunner>) -> StartedServer {
+        let ServerToStart { rule, origin, options } = self;
         let started = options
             .and_then(|options| Server::start(options, commands, &toolfence_policy::toolset::catalog()).map(Arc::new));
-        Found { key: key(&rule.name), rule, origin, started, offered: false }
+        StartedServer { key: key(&rule.name), rule, origin, started, offered: false }
     }
 }
 
-impl Found {
+impl StartedServer {
     /// Returns `true` if the user trusts the server's current description.
     pub(crate) fn is_trusted(&self, places: &Places) -> bool {
-        self.started.as_ref().is_ok_and(|server| trust::holds(places, &self.key, server.trusted_text()))
+        self.started.as_ref().is_ok_and(|server| trust::is_trusted(places, &self.key, server.trusted_text()))
     }
 
     /// Displays the server's description, asks the user whether to trust it, and stores the answer yes.
@@ -174,7 +174,7 @@ pub(crate) fn key(name: &str) -> PathBuf {
 }
 
 /// Prepares the servers of the settings, or only the one of this name, for their start.
-pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Vec<Wanted> {
+pub(crate) fn prepare(config: &Config, places: &Places, only: Option<&str>) -> Vec<ServerToStart> {
     let mut letters = HashSet::new();
     let all = rules(config).into_iter().map(|(rule, origin)| {
         // A model may omit these characters in the name of a tool, so they do not distinguish servers.
@@ -184,19 +184,24 @@ pub(crate) fn wanted(config: &Config, places: &Places, only: Option<&str>) -> Ve
         } else {
             Err(text!("its name differs from that of another server only in _ and -"))
         };
-        Wanted { rule, origin, options }
+        ServerToStart { rule, origin, options }
     });
     all.filter(|wanted| only.is_none_or(|name| wanted.rule.name == name)).collect()
 }
 
 /// Starts all servers, or only the one of this name, in parallel, and waits until each has listed its tools or failed.
-pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunner>, only: Option<&str>) -> Vec<Found> {
-    let all = wanted(config, places, only);
+pub(crate) fn start(
+    config: &Config,
+    places: &Places,
+    commands: &Arc<CommandRunner>,
+    only: Option<&str>,
+) -> Vec<StartedServer> {
+    let all = prepare(config, places, only);
     let mut waits: Vec<String> = all.iter().map(|wanted| wanted.rule.name.clone()).collect();
     let (done, answers) = mpsc::channel();
     for (at, wanted) in all.into_iter().enumerate() {
         let (commands, done) = (Arc::clone(commands), done.clone());
-        let failed = Found {
+        let failed = StartedServer {
             key: key(&wanted.rule.name),
             rule: wanted.rule.clone(),
             origin: wanted.origin.clone(),
@@ -225,7 +230,7 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
             }
             Err(RecvTimeoutError::Timeout) => {
                 is_announced = true;
-                tell(&text!(
+                print_note(&text!(
                     "Waiting up to 30 seconds for the tools of MCP servers: {servers}.",
                     servers = waits.join(", ")
                 ));
@@ -240,13 +245,13 @@ pub(crate) fn start(config: &Config, places: &Places, commands: &Arc<CommandRunn
 
 /// Offers the tools of trusted servers to the model. With `asks`, the user is asked about the other servers. Prints the
 /// servers that are left out.
-pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(), Failure> {
+pub(crate) fn offer_trusted(all: &mut [StartedServer], places: &Places, asks: bool) -> Result<(), Failure> {
     for found in all {
         let name = found.rule.name.as_str();
         let server = match &found.started {
             Ok(server) => server,
             Err(why) => {
-                tell(&text!(
+                print_note(&text!(
                     "The MCP server {name} was skipped: {why}.",
                     name,
                     why = escaped(&why.words()).into_owned()
@@ -255,12 +260,12 @@ pub(crate) fn settle(all: &mut [Found], places: &Places, asks: bool) -> Result<(
             }
         };
         if !server.is_sandboxed() {
-            tell(&text!("The MCP server {name} runs without a sandbox.", name));
+            print_note(&text!("The MCP server {name} runs without a sandbox.", name));
         }
-        server.notes().iter().for_each(tell);
+        server.notes().iter().for_each(print_note);
         found.offered = found.is_trusted(places) || asks && found.ask(places)?;
         if !found.offered {
-            tell(&text!(
+            print_note(&text!(
                 "The tools of the MCP server {name} are left out: you have not trusted their present descriptions. \
                  `coder mcp trust {name}` shows them and asks.",
                 name = found.rule.name.as_str()

@@ -134,7 +134,7 @@ pub(crate) fn begin(output: Output, colour: bool, signs: bool, what: What, parte
 }
 
 /// Adds a piece of text to the call that is being written.
-pub(crate) fn written(id: &str, arg: &str, text: &str) {
+pub(crate) fn add_text(id: &str, arg: &str, text: &str) {
     if let Some(Line { what: What::Call(call), .. }) = &mut *lock()
         && call.id == id
     {
@@ -171,7 +171,7 @@ pub(crate) fn printed(id: &str, end: &str) {
 /// Erases the status if it shows this withdrawn call, and returns the label that was displayed.
 pub(crate) fn withdraw(id: &str) -> Option<String> {
     let label = match &*lock() {
-        Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.known()),
+        Some(Line { what: What::Call(call), .. }) if call.id == id => label(&call.received_call()),
         _ => return None,
     };
     // The lock is free again here; `end` takes it itself.
@@ -298,7 +298,7 @@ impl Line {
             return;
         }
         let mut rows = vec![row(&self.what, waited, self.signs, width - 1)];
-        let below = self.what.below(width.saturating_sub(BESIDE));
+        let below = self.what.lines_below(width.saturating_sub(BESIDE));
         // In a low terminal, the status must not scroll away all other output.
         let below = &below[below.len() - below.len().min(self.output.height() / 4)..];
         let bar = if self.signs { "  │ " } else { "  | " };
@@ -331,7 +331,7 @@ impl Line {
 
 impl What {
     /// Returns the lines displayed below the status row.
-    fn below(&self, width: usize) -> Cow<'_, [String]> {
+    fn lines_below(&self, width: usize) -> Cow<'_, [String]> {
         match self {
             What::Model => [].as_slice().into(),
             What::Tools(tool) => tool.printed.as_slice().into(),
@@ -379,7 +379,7 @@ fn row(what: &What, waited: Duration, signs: bool, width: usize) -> String {
                 (None, 0) => String::new(),
                 (None, seconds) => format!("  {seconds} s"),
             };
-            fitted(&format!("{} {}", arrow(signs), label(&call.known())), &tail, dots, width)
+            fitted(&format!("{} {}", arrow(signs), label(&call.received_call())), &tail, dots, width)
         }
     }
 }
@@ -425,7 +425,7 @@ impl CallSoFar {
     }
 
     /// Returns the received part of the call, from which its label is derived.
-    fn known(&self) -> ToolCall {
+    fn received_call(&self) -> ToolCall {
         // A name with `/` is the path of a nested value, which no label contains.
         let arguments = self.arguments.iter().filter(|argument| !argument.name.contains('/'));
         let args = arguments.map(|argument| (argument.name.clone(), Value::from(argument.text.as_str())));
@@ -492,7 +492,7 @@ impl ToolSoFar {
 mod tests {
     use super::*;
 
-    fn written(pieces: &[(&str, &str)], name: &str) -> What {
+    fn call_in_progress(pieces: &[(&str, &str)], name: &str) -> What {
         let mut call = CallSoFar::new("1", name);
         pieces.iter().for_each(|(arg, text)| call.push(arg, text));
         What::Call(call)
@@ -500,7 +500,8 @@ mod tests {
 
     #[test]
     fn a_call_is_told_while_it_is_written() {
-        let printed = |pieces: &[(&str, &str)], name: &str| row(&written(pieces, name), Duration::ZERO, true, 40);
+        let printed =
+            |pieces: &[(&str, &str)], name: &str| row(&call_in_progress(pieces, name), Duration::ZERO, true, 40);
         assert_eq!(printed(&[], "write_file"), "→ write_file");
         assert_eq!(printed(&[("path", "src/ma"), ("path", "in.rs")], "write_file"), "→ write_file src/main.rs");
         let content = [("path", "a.rs"), ("content", "one\ntw"), ("content", "o\nthree")];
@@ -508,7 +509,7 @@ mod tests {
         let edits = [("path", "a.rs"), ("edits/0/replacement", "one\ntwo\n"), ("edits/1/replacement", "three")];
         assert_eq!(printed(&edits, "edit_file"), "→ edit_file a.rs  2 lines");
         assert_eq!(printed(&[("command", "make\nmake test")], "bash"), "→ bash $ make ...  2 lines");
-        let late = row(&written(&[("command", "make")], "bash"), Duration::from_secs(2), true, 40);
+        let late = row(&call_in_progress(&[("command", "make")], "bash"), Duration::from_secs(2), true, 40);
         assert_eq!(late, "→ bash $ make  2 s");
         assert_eq!(printed(&[("command", "x".repeat(99).as_str())], "bash"), format!("→ bash $ {}…", "x".repeat(28)));
     }
@@ -519,7 +520,7 @@ mod tests {
         {
             for width in 12..60 {
                 for signs in [true, false] {
-                    let row = row(&written(&[("command", &text)], "bash"), Duration::ZERO, signs, width);
+                    let row = row(&call_in_progress(&[("command", &text)], "bash"), Duration::ZERO, signs, width);
                     assert!(row.chars().map(columns).sum::<usize>() <= width, "{row:?} in {width}");
                     assert!(!row.chars().any(char::is_control), "{row:?}");
                 }

@@ -65,7 +65,7 @@ pub(crate) fn notify(took: Duration, what: &Text) {
 }
 
 /// Prints a note for the user on standard error.
-pub(crate) fn tell(note: &(impl Words + ?Sized)) {
+pub(crate) fn print_note(note: &(impl Words + ?Sized)) {
     status::say(&format!("coder: {}", note.words()));
 }
 
@@ -90,15 +90,15 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Returns standard output.
     pub(crate) fn stdout() -> Terminal {
-        Terminal::of(Box::new(io::stdout()), Output::Stdout, io::stdout().is_terminal())
+        Terminal::new(Box::new(io::stdout()), Output::Stdout, io::stdout().is_terminal())
     }
 
     /// Returns standard error.
     pub(crate) fn stderr() -> Terminal {
-        Terminal::of(Box::new(io::stderr()), Output::Stderr, io::stderr().is_terminal())
+        Terminal::new(Box::new(io::stderr()), Output::Stderr, io::stderr().is_terminal())
     }
 
-    fn of(out: Box<dyn Write + Send>, output: Output, is_terminal: bool) -> Terminal {
+    fn new(out: Box<dyn Write + Send>, output: Output, is_terminal: bool) -> Terminal {
         let colour = colours(is_terminal);
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let signs = (colour || is_terminal && !is_dumb) && has_utf8();

@@ -92,7 +92,7 @@ const THEMES: &[Theme] = &[
 static SETTLED: AtomicU8 = AtomicU8::new(0);
 
 /// Sets the theme for all later output.
-pub(crate) fn settle(name: &str) {
+pub(crate) fn set(name: &str) {
     let at = THEMES.iter().position(|theme| theme.name == name).unwrap_or(0);
     SETTLED.store(u8::try_from(at).unwrap_or(0), Ordering::Relaxed);
 }

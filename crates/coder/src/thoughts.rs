@@ -16,7 +16,7 @@ const MOST: usize = 1 << 20;
 static FOLDED: AtomicBool = AtomicBool::new(true);
 
 /// Sets whether later long thoughts are folded.
-pub(crate) fn settle(thoughts: LongThoughts) {
+pub(crate) fn set_folding(thoughts: LongThoughts) {
     FOLDED.store(thoughts == LongThoughts::Folded, Ordering::Relaxed);
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_few_rows_is_short() {
+    fn a_thought_of_a_few_rows_is_short() {
         assert!(is_short("one\ntwo\nthree", 40) && is_short(&"x".repeat(119), 40));
         assert!(!is_short("1\n2\n3\n4", 40) && !is_short(&"語".repeat(90), 40) && !is_short(&"x".repeat(1000), 40));
     }

@@ -6,7 +6,7 @@
 use crate::debug;
 use crate::failure::Failure;
 use crate::markdown::{cut, line_in_rows, width_of};
-use crate::outcome::{Known, checklist, details, printed_line, summary, took};
+use crate::outcome::{CallFacts, checklist, details, printed_line, summary, took};
 use crate::preview::{label, one_line};
 use crate::prose::{Prose, Voice};
 use crate::shown::{Words, escaped};
@@ -36,7 +36,7 @@ pub(crate) trait Person: Send {
     fn ask<'a>(&'a mut self, pending: &'a Pending) -> BoxFuture<'a, Answer>;
 
     /// Returns the text displayed for this call, or `None` if a question about several calls cannot include it.
-    fn shows(&self, _: &Pending) -> Option<String> {
+    fn question_text(&self, _: &Pending) -> Option<String> {
         None
     }
 
@@ -270,7 +270,7 @@ impl<P: Person> View<P> {
         }
         self.current = None;
         let ran = ran.and_then(|ran| ran.as_millis().try_into().ok());
-        let (style, text) = summary(result, Known { ended: self.canceller.is_cancelled(), ran });
+        let (style, text) = summary(result, CallFacts { ended: self.canceller.is_cancelled(), ran });
         let text = match self.work().is_terminal() && !self.work().has_signs() {
             true => without_signs(&text),
             false => text,
@@ -314,7 +314,7 @@ impl<P: Person> View<P> {
     async fn answer(&mut self, pending: &Pending, later: &[Pending]) -> Answer {
         let chosen = self.chosen.remove(&pending.call().id);
         if let Some((shown, answer)) = chosen
-            && self.person.shows(pending) == Some(shown)
+            && self.person.question_text(pending) == Some(shown)
         {
             return answer;
         }
@@ -322,7 +322,7 @@ impl<P: Person> View<P> {
             return self.person.ask(pending).await;
         }
         let all: Vec<&Pending> = std::iter::once(pending).chain(later).collect();
-        let shown: Vec<Option<String>> = all.iter().map(|pending| self.person.shows(pending)).collect();
+        let shown: Vec<Option<String>> = all.iter().map(|pending| self.person.question_text(pending)).collect();
         let Some(answers) = self.person.ask_together(all.clone()).await else {
             self.singly = true;
             return self.person.ask(pending).await;
@@ -357,7 +357,7 @@ impl<P: Person> View<P> {
             Event::Text { text, .. } => self.say(Voice::Answer, text),
             Event::Started { id, name } => self.wait(What::Call(CallSoFar::new(id, name))),
             Event::Progress { id, arg, text } => {
-                status::written(id, arg, text);
+                status::add_text(id, arg, text);
                 Ok(())
             }
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {

@@ -42,9 +42,9 @@ where
     let done = loop {
         match tokio::time::timeout(BETWEEN_NOTES, &mut working).await {
             Ok(done) => break done,
-            Err(_) if guard.0.seen() == 0 => {}
+            Err(_) if guard.0.visited() == 0 => {}
             Err(_) => progress.note(
-                &text!("{count} files and folders so far", count = Field::Grouped(guard.0.seen()))
+                &text!("{count} files and folders so far", count = Field::Grouped(guard.0.visited()))
                     .into_string(language),
             ),
         }

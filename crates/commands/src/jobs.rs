@@ -1,7 +1,7 @@
 //! Background commands, each on a thread of its own: they continue between turns, with any runtime of the host, and end
 //! with the session.
 
-use crate::runner::{CommandRunner, Ran, Wanted, block_on, in_file, noted, spilled};
+use crate::runner::{CommandOutcome, CommandRequest, CommandRunner, add_note, block_on, in_file, spilled};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,7 +49,7 @@ enum End {
     /// The job is running.
     #[default]
     Awaited,
-    Done(Result<Box<Ran>, ToolError>),
+    Done(Result<Box<CommandOutcome>, ToolError>),
     Taken,
 }
 
@@ -60,7 +60,7 @@ impl Jobs {
     }
 
     /// Starts a job, if fewer than `most` exist. With `input`, its stdin can be written to; otherwise it is empty.
-    pub fn start(&self, wanted: Wanted, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
+    pub fn start(&self, wanted: CommandRequest, input: bool, most: u64) -> Result<Arc<Running>, ToolFailure> {
         // The lock is held until the job is in the list, so that concurrent calls cannot exceed the limit.
         let mut all = self.all();
         if all.len() as u64 >= most {
@@ -164,7 +164,7 @@ impl Drop for Jobs {
 }
 
 impl Running {
-    fn start(id: String, commands: Arc<CommandRunner>, wanted: Wanted, input: bool) -> io::Result<Running> {
+    fn start(id: String, commands: Arc<CommandRunner>, wanted: CommandRequest, input: bool) -> io::Result<Running> {
         let workspace = Arc::clone(commands.workspace());
         let live = Arc::new(
             Background::new(wanted.keep, input)?
@@ -197,14 +197,14 @@ impl Running {
 
     /// Waits at most this long for the end. Returns `false` if the job is still running.
     pub async fn ends_within(&self, patience: Duration) -> bool {
-        tokio::time::timeout(patience, self.ended()).await.is_ok()
+        tokio::time::timeout(patience, self.wait_for_end()).await.is_ok()
     }
 
     /// Waits at most this long for the end or for output.
     pub async fn says_within(&self, patience: Duration) {
         let said = async {
             tokio::select! {
-                () = self.ended() => {}
+                () = self.wait_for_end() => {}
                 () = self.live.wrote() => {
                     self.ends_within(SETTLE).await;
                 }
@@ -214,7 +214,7 @@ impl Running {
         let _ = tokio::time::timeout(patience, said).await;
     }
 
-    async fn ended(&self) {
+    async fn wait_for_end(&self) {
         // If the sender was dropped, the thread has panicked, and there is nothing to wait for.
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
@@ -225,10 +225,10 @@ impl Running {
         let mut data = json!({});
         let file = self.live.file().filter(|_| taken.truncated);
         if let Some((name, all)) = file {
-            noted(&mut text, spilled(&name, all, true));
+            add_note(&mut text, spilled(&name, all, true));
             data = in_file(&name, taken.total_lines);
         }
-        noted(
+        add_note(
             &mut text,
             text!(
                 "It runs on as job {id}. Use job with {{\"id\": \"{id}\", \"action\": \"poll\"}} to look at it, \

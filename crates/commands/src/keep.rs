@@ -65,7 +65,7 @@ pub fn plan(
         if !comes_with_folder {
             let folder = layer.folder_of(path).map_err(ExchangeError::Plan)?;
             let name = path.file_name().ok_or_else(|| failed(Errno::INVAL))?;
-            stash.put(root, path, (folder.as_fd(), name), replaces, since)?;
+            stash.plan_entry(root, path, (folder.as_fd(), name), replaces, since)?;
         }
     }
     Ok(stash)

@@ -41,7 +41,7 @@ pub struct LayeredProject<'a> {
     pub workspace: &'a Workspace,
     /// The sandbox around its commands.
     pub enclosure: &'a Enclosure,
-    /// The private folder, with a folder for layers in it: see [`layer::place`](crate::layer::place).
+    /// The private folder, with a folder for layers in it: see [`layer::private_folder`](crate::layer::private_folder).
     pub place: &'a Path,
     /// The session's build output that is not in the project.
     pub output: Option<&'a SessionOutput>,
@@ -311,7 +311,7 @@ impl LayeredProject<'_> {
         let mut run = pin!(process::run_supervised(&helper, &entry.message));
         // The session's output in the layer counts toward the limit, as if this command had written it.
         let held = if self.output.is_some() { layer.bytes_on_disk() } else { 0 };
-        let room = Room::of(layer, held)?;
+        let room = Room::new(layer, held)?;
         loop {
             tokio::select! {
                 // An end at the same time as a check wins, so that a command that has ended is not reported as too
@@ -344,7 +344,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(layer: &Layer, held: u64) -> io::Result<Room> {
+    fn new(layer: &Layer, held: u64) -> io::Result<Room> {
         let free = free_bytes(layer)?.saturating_add(held);
         Ok(Room { most: MOST_BYTES.min(free / 2), free })
     }

@@ -198,7 +198,7 @@ impl Units<'_> {
     /// The unit cannot be moved, for instance because the project has no folder above its path any more.
     pub fn move_into(&self, layer: &Layer, root: BorrowedFd<'_>, unit: &Unit) -> io::Result<()> {
         let folder = rustix::fs::openat(&self.session.folder, &unit.name, FOLDER, Mode::empty())?;
-        layer.put(root, &unit.path, (folder.as_fd(), OsStr::new(ENTRY)))?;
+        layer.move_in(root, &unit.path, (folder.as_fd(), OsStr::new(ENTRY)))?;
         self.delete(unit);
         Ok(())
     }
@@ -245,7 +245,7 @@ fn changed_since(
     let changed = || Some(path.to_owned());
     let Ok(stat) = stat_at(folder, name) else { return changed() };
     // `since` precedes the command, so this also finds what another process changed while the command ran.
-    if Moment::of(&stat) >= since || *left == 0 || depth == 0 {
+    if Moment::changed_at(&stat) >= since || *left == 0 || depth == 0 {
         return changed();
     }
     *left -= 1;

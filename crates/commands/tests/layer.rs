@@ -389,9 +389,9 @@ fn leftovers_of_a_killed_process_are_deleted_and_layers_in_use_stay() {
 fn layers_are_on_the_file_system_of_the_project() {
     let scene = Scene::new();
     let state = scene.home.path().join("layers");
-    assert_eq!(layer::place(&scene.root(), &state).expect("both are there"), state.join("private"));
+    assert_eq!(layer::private_folder(&scene.root(), &state).expect("both are there"), state.join("private"));
     assert_eq!(
-        layer::place(&scene.root(), Path::new("/proc")).expect("both are there"),
+        layer::private_folder(&scene.root(), Path::new("/proc")).expect("both are there"),
         scene.root().join(".toolfence/private")
     );
 }

@@ -64,7 +64,7 @@ struct Waiting {
 
 /// The state that a client and its thread share.
 #[derive(Debug, Default)]
-struct Shared {
+struct ClientState {
     /// Whether the server has announced that its list of tools changed.
     changed: AtomicBool,
     /// Whether the server never ran, because a file of the project was replaced during the sandbox setup.
@@ -76,8 +76,8 @@ struct Shared {
     watch: OnceLock<ServiceWatch>,
 }
 
-impl Shared {
-    fn over(&self) -> MutexGuard<'_, Option<Text>> {
+impl ClientState {
+    fn end_reason(&self) -> MutexGuard<'_, Option<Text>> {
         self.over.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,7 +91,7 @@ impl Shared {
 pub(crate) struct Client {
     orders: Option<orders::UnboundedSender<Order>>,
     ids: AtomicU64,
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
     /// A channel that closes when the thread ends.
     thread: Mutex<mpsc::Receiver<()>>,
 }
@@ -100,7 +100,7 @@ impl Client {
     /// Starts the program. If that fails, the first request returns the error.
     pub(crate) fn start(name: &str, wanted: WantedService, commands: Arc<CommandRunner>) -> std::io::Result<Client> {
         let (send, receive) = orders::unbounded_channel();
-        let shared: Arc<Shared> = Arc::default();
+        let shared: Arc<ClientState> = Arc::default();
         let (running, thread) = mpsc::channel::<()>();
         let (its_name, its_shared) = (name.to_owned(), Arc::clone(&shared));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -143,7 +143,7 @@ impl Client {
                     unanswered.open = false;
                     return match answered {
                         Ok(answered) => answered.map_err(Fault::Refused),
-                        Err(_) => Err(Fault::Over(self.why_over())),
+                        Err(_) => Err(Fault::Over(self.end_text())),
                     };
                 }
                 Some(text) = noted.recv() => note(&text),
@@ -158,12 +158,12 @@ impl Client {
 
     /// Returns `true` if the server has ended.
     pub(crate) fn is_over(&self) -> bool {
-        self.shared.over().is_some()
+        self.shared.end_reason().is_some()
     }
 
     /// Returns the reason why the server has ended; `None` while it runs.
     pub(crate) fn over(&self) -> Option<Text> {
-        self.shared.over().clone()
+        self.shared.end_reason().clone()
     }
 
     /// Returns the end of the server's stderr on one line.
@@ -192,8 +192,8 @@ impl Client {
         self.shared.watch.get()
     }
 
-    fn why_over(&self) -> Text {
-        self.shared.over().clone().unwrap_or_else(|| text!("it has ended"))
+    fn end_text(&self) -> Text {
+        self.shared.end_reason().clone().unwrap_or_else(|| text!("it has ended"))
     }
 
     fn send(&self, order: Order) {
@@ -239,7 +239,7 @@ enum StopReason {
 /// The thread of one run.
 struct Run {
     name: String,
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
     waiting: HashMap<u64, Waiting>,
 }
 
@@ -283,7 +283,7 @@ impl Run {
             }
         };
         tracing::debug!(server = self.name, why = %why, "an MCP server has ended");
-        *self.shared.over() = Some(why);
+        *self.shared.end_reason() = Some(why);
         // Dropping the reply channels makes the waiting requests return the reason.
         self.waiting.clear();
     }

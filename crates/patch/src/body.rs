@@ -33,7 +33,7 @@ fn is_change(line: &str) -> bool {
 
 /// Returns the number of lines in the body. The lines after it are prose and must contain no additions or removals.
 pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
-    match counts.and_then(|counts| where_met(lines, counts)) {
+    match counts.and_then(|counts| end_of_counts(lines, counts)) {
         // Counts may be wrong, so they count only if something else begins where they are met.
         Some(met) if ends_there(&lines[met..]) => met,
         _ => length_to_last_line(&lines[..signature(lines).unwrap_or(lines.len())]),
@@ -42,11 +42,11 @@ pub(super) fn length(lines: &[&str], counts: Option<Counts>) -> usize {
 
 /// Returns whether the counts match the lines.
 pub(super) fn counts_match(lines: &[&str], counts: Option<Counts>) -> bool {
-    counts.is_some_and(|counts| where_met(lines, counts) == Some(lines.len()))
+    counts.is_some_and(|counts| end_of_counts(lines, counts) == Some(lines.len()))
 }
 
 /// Returns where both counts are reached, after any notes about the last line.
-fn where_met(lines: &[&str], (old, new): Counts) -> Option<usize> {
+fn end_of_counts(lines: &[&str], (old, new): Counts) -> Option<usize> {
     let mut left = (old, new);
     for (at, line) in lines.iter().enumerate() {
         let counts = counts_of(line);

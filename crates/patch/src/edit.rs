@@ -3,7 +3,7 @@
 use super::miss::{Miss, Why};
 use super::model::{Hunk, Line, Sign};
 use super::pass::Pass;
-use super::place::Place;
+use super::place::HunkPlace;
 use super::reading::{self, Block, IndentReading};
 use super::shift::{Pair, Shift};
 use super::text::Text;
@@ -27,7 +27,7 @@ struct Edit<'h, 'a> {
 }
 
 /// Returns the text with all hunks applied.
-pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> Result<Vec<u8>, Vec<Miss>> {
+pub(super) fn build(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[HunkPlace]) -> Result<Vec<u8>, Vec<Miss>> {
     let mut edits: Vec<Edit<'_, '_>> = Vec::new();
     for (number, (hunk, place)) in hunks.iter().zip(places).enumerate() {
         edits.extend(edits_of(number, hunk, place.at));
@@ -98,7 +98,7 @@ fn edits_of<'h, 'a>(number: usize, hunk: &'h Hunk<'a>, place: usize) -> Vec<Edit
 }
 
 /// Finds hunks that remove lines of another hunk, or that insert where another one does.
-fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[Place]) -> Vec<Miss> {
+fn overlaps(edits: &[Edit<'_, '_>], hunks: &[Hunk<'_>], places: &[HunkPlace]) -> Vec<Miss> {
     const MOST: usize = 8;
     let miss = |hunk: usize, with: usize, line: usize| {
         Miss::new(hunk + 1, &hunks[hunk], Why::Overlap { with: with + 1, line: line + 1 })
@@ -146,8 +146,8 @@ fn find_foreign_removal<'e, 'h, 'a>(
 
 /// Returns whether the new text ends with a line feed. A hunk at the end of the file decides; without one, it ends as
 /// the old text did.
-fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
-    let at_end = |(hunk, place): &(&Hunk<'_>, &Place)| place.at + hunk.old().count() == text.len();
+fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[HunkPlace]) -> bool {
+    let at_end = |(hunk, place): &(&Hunk<'_>, &HunkPlace)| place.at + hunk.old().count() == text.len();
     let unended = |line: Option<&Line<'_>>| line.is_some_and(|line| line.unended);
     let mut ended = text.is_ended();
     for (hunk, _) in hunks.iter().zip(places).filter(at_end) {
@@ -162,7 +162,7 @@ fn is_ended(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place]) -> bool {
     ended
 }
 
-fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift<'s> {
+fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: HunkPlace) -> Shift<'s> {
     // The stricter passes compare the indentation too, so there is no shift.
     if place.pass < Pass::Surrounding {
         return Shift::default();
@@ -170,7 +170,7 @@ fn find_shift<'s>(text: &'s Text<'_>, hunk: &'s Hunk<'_>, place: Place) -> Shift
     let pair = |(offset, line): (usize, &'s Line<'_>)| {
         (line.text.as_bytes(), text.line(place.at + offset), line.sign == Sign::Remove)
     };
-    Shift::of(hunk.old().enumerate().map(pair))
+    Shift::find(hunk.old().enumerate().map(pair))
 }
 
 /// Gives hunks whose lines all start at the margin the conversion of tabs and spaces that the other hunks of the file
@@ -183,7 +183,12 @@ fn share_units(shifts: &mut [Shift<'_>], hunks: &[Hunk<'_>]) {
     }
 }
 
-fn read_hunks(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[Shift<'_>]) -> Vec<Vec<IndentReading>> {
+fn read_hunks(
+    text: &Text<'_>,
+    hunks: &[Hunk<'_>],
+    places: &[HunkPlace],
+    shifts: &[Shift<'_>],
+) -> Vec<Vec<IndentReading>> {
     if places.iter().all(|place| place.pass < Pass::Surrounding) {
         return vec![Vec::new(); hunks.len()];
     }
@@ -192,7 +197,13 @@ fn read_hunks(text: &Text<'_>, hunks: &[Hunk<'_>], places: &[Place], shifts: &[S
     hunks.map(|((hunk, place), shift)| read_blocks(text, hunk, *place, shift, unit)).collect()
 }
 
-fn read_blocks(text: &Text<'_>, hunk: &Hunk<'_>, place: Place, shift: &Shift<'_>, unit: usize) -> Vec<IndentReading> {
+fn read_blocks(
+    text: &Text<'_>,
+    hunk: &Hunk<'_>,
+    place: HunkPlace,
+    shift: &Shift<'_>,
+    unit: usize,
+) -> Vec<IndentReading> {
     if place.pass < Pass::Surrounding {
         return Vec::new();
     }
@@ -273,7 +284,7 @@ impl Builder<'_, '_> {
     }
 
     /// Writes the added lines of an edit; `None` if their indentation is ambiguous.
-    fn add(&mut self, edit: &Edit<'_, '_>, place: Place) -> Option<()> {
+    fn add(&mut self, edit: &Edit<'_, '_>, place: HunkPlace) -> Option<()> {
         if edit.added.is_empty() {
             return Some(());
         }

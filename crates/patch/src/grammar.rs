@@ -63,14 +63,14 @@ fn range(input: &str) -> IResult<&str, (Option<u64>, Option<u64>)> {
 
 /// A name after `--- `, `+++ `, `rename from ` and so on, before any prefix is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum WrittenName {
     /// `/dev/null`, or the time 0: the file does not exist on this side.
     Nothing,
     File(Vec<u8>),
 }
 
 /// Parses a name with or without quotes, and the time after it.
-pub(super) fn file_name(text: &str) -> Written {
+pub(super) fn file_name(text: &str) -> WrittenName {
     // POSIX, `diff -u`: a tab separates the name from the time. Some tools write a blank instead.
     let text = text.trim_end_matches(['\r', '\n']);
     if let Ok((after, name)) = quoted.parse(text) {
@@ -83,13 +83,13 @@ pub(super) fn file_name(text: &str) -> Written {
     name_unless_never(name.as_bytes().to_vec(), time)
 }
 
-fn name_unless_never(name: Vec<u8>, time: &str) -> Written {
+fn name_unless_never(name: Vec<u8>, time: &str) -> WrittenName {
     // Tools without /dev/null write a time at or before the epoch.
     let never = ["1970-01-01 ", "1969-12-31 ", "Thu Jan  1 "].iter().any(|day| time.trim_start().starts_with(day));
     if matches!(name.trim_ascii(), b"/dev/null" | b"dev/null") || (never && time.contains("00:00")) {
-        return Written::Nothing;
+        return WrittenName::Nothing;
     }
-    Written::File(name)
+    WrittenName::File(name)
 }
 
 /// Returns the position of a time after a name, if only blanks separate them; otherwise the length of the text.
@@ -236,7 +236,7 @@ pub(super) fn loose_names(text: &str) -> Vec<String> {
         if let Some(Mark::Add(name) | Mark::Update(name) | Mark::Delete(name) | Mark::MoveTo(name)) = mark(line) {
             all.push(name.as_bytes().to_vec());
         }
-        if let Some(Written::File(name)) = HEADS.iter().find_map(|head| line.strip_prefix(head)).map(file_name) {
+        if let Some(WrittenName::File(name)) = HEADS.iter().find_map(|head| line.strip_prefix(head)).map(file_name) {
             all.push(name);
         }
         if let Some((old, new)) = git_names(line) {
@@ -278,12 +278,12 @@ mod tests {
 
     #[test]
     fn names_and_times() {
-        let file = |name: &str| Written::File(name.as_bytes().to_vec());
+        let file = |name: &str| WrittenName::File(name.as_bytes().to_vec());
         assert_eq!(file_name("a/x y.rs\t2024-01-31 12:00:00.0 +0100"), file("a/x y.rs"));
         assert_eq!(file_name("a/x 2024-01-31 12:00:00"), file("a/x"));
         assert_eq!(file_name("\"a/\\303\\251\\\"\\t\""), file("a/\u{e9}\"\t"));
-        assert_eq!(file_name("/dev/null\t1970"), Written::Nothing);
-        assert_eq!(file_name("x\t1970-01-01 00:00:00.000000000 +0000"), Written::Nothing);
+        assert_eq!(file_name("/dev/null\t1970"), WrittenName::Nothing);
+        assert_eq!(file_name("x\t1970-01-01 00:00:00.000000000 +0000"), WrittenName::Nothing);
         assert_eq!(file_name("2024-01-31 notes.md\r"), file("2024-01-31 notes.md"));
     }
 

@@ -3,7 +3,7 @@
 //! Git's `apply.c` refuses lines that contradict each other (`check_header_line`, `gitdiff_verify_name`). This module
 //! does too, because one of two contradicting lines may be a deletion.
 
-use super::grammar::{self, Written};
+use super::grammar::{self, WrittenName};
 use super::model::{FilePatch, Kind, Name, Problem};
 use super::names::{self, Evidence, Names, Pair, Prefixes, shared_name};
 use toolfence_protocol::Text;
@@ -21,7 +21,7 @@ pub(super) struct Head {
     /// The line where the file begins, from 1.
     line: usize,
     git: Option<GitNames>,
-    pair: Option<(Written, Written)>,
+    pair: Option<(WrittenName, WrittenName)>,
     old_mode: Option<u32>,
     new_mode: Option<u32>,
     created: Option<u32>,
@@ -126,7 +126,7 @@ impl Head {
             .chain(self.deleted.map(|_| Kind::Delete))
             .collect();
         let (no_old, no_new) = match &self.pair {
-            Some((old, new)) => (*old == Written::Nothing, *new == Written::Nothing),
+            Some((old, new)) => (*old == WrittenName::Nothing, *new == WrittenName::Nothing),
             // Git writes no `---` and `+++` lines for an empty file.
             None => (said == [Kind::Create], said == [Kind::Delete]),
         };
@@ -191,18 +191,21 @@ impl Head {
         };
         let known = self.pair_names();
         if let Some(name) = git.name_of_one_side(kind) {
-            let written = Written::File(name.clone());
+            let written = WrittenName::File(name.clone());
             if known.0.or(known.1).is_some_and(|known| *known != name) {
                 return Err(Problem::new(self.line, names_contradict()));
             }
-            let (old, new) =
-                if kind == Kind::Create { (&Written::Nothing, &written) } else { (&written, &Written::Nothing) };
+            let (old, new) = if kind == Kind::Create {
+                (&WrittenName::Nothing, &written)
+            } else {
+                (&written, &WrittenName::Nothing)
+            };
             return Pair::new(old, new, self.line).map(ReadNames::Pair);
         }
         // Without `rename` lines both names must be the same file, and only one separation of the line may give that.
         let (mut found, mut problem) = (Vec::new(), Problem::new(self.line, names_contradict()));
         for (old, new) in git.splits(known, None) {
-            let pair = match Pair::new(&Written::File(old), &Written::File(new), self.line) {
+            let pair = match Pair::new(&WrittenName::File(old), &WrittenName::File(new), self.line) {
                 Ok(pair) => pair,
                 Err(of_name) => {
                     problem = of_name;
@@ -224,10 +227,10 @@ impl Head {
 
     /// Returns the names of the `---` and the `+++` line, without `/dev/null`.
     fn pair_names(&self) -> (Option<&Vec<u8>>, Option<&Vec<u8>>) {
-        fn name(written: &Written) -> Option<&Vec<u8>> {
+        fn name(written: &WrittenName) -> Option<&Vec<u8>> {
             match written {
-                Written::File(name) => Some(name),
-                Written::Nothing => None,
+                WrittenName::File(name) => Some(name),
+                WrittenName::Nothing => None,
             }
         }
         self.pair.as_ref().map_or((None, None), |(old, new)| (name(old), name(new)))
@@ -328,10 +331,10 @@ impl GitNames {
 }
 
 /// Removes leading blanks of a name. No tool writes them, but models do.
-fn without_margin(written: &Written) -> Written {
+fn without_margin(written: &WrittenName) -> WrittenName {
     match written {
-        Written::File(name) => Written::File(name.trim_ascii_start().into()),
-        Written::Nothing => Written::Nothing,
+        WrittenName::File(name) => WrittenName::File(name.trim_ascii_start().into()),
+        WrittenName::Nothing => WrittenName::Nothing,
     }
 }
 

@@ -85,7 +85,7 @@ pub use model::{FilePatch, Hunk, Kind, Line, Name, Patch, Problem, Sign};
 pub use names::Base;
 pub use neighbours::restated_neighbours;
 pub use passage::{Indentation, Nearest, PassageProblem, Replaced, replace_passage};
-pub use plan::{Change, Done, Failure, Plan, Reason, Refusal, Source, plan, plan_text};
+pub use plan::{Change, Failure, FileResult, Plan, Reason, Refusal, Source, plan, plan_text};
 pub use resolve::{Readings, readings};
 
 /// The maximum length of a patch in bytes.
@@ -228,13 +228,13 @@ pub struct Applied {
     /// The new text.
     pub text: Vec<u8>,
     /// The places of the hunks, in the order of the patch.
-    pub hunks: Vec<Placed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
 /// The place where a hunk was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Placed {
+pub struct AppliedHunk {
     /// How it matched: 0 exactly, 1 ignoring blanks at line ends, 2 ignoring also those at the beginnings, 3 with
     /// typographic quotes, dashes and blanks treated as those of a keyboard.
     pub fuzz: u8,
@@ -293,7 +293,7 @@ fn remove_line_after_end(hunk: &mut Hunk<'_>) -> bool {
 fn apply_to_text(hunks: &[Hunk<'_>], text: &text::Text<'_>) -> Result<Applied, Vec<Miss>> {
     let places = place::find_places(text, hunks)?;
     let built = edit::build(text, hunks, &places)?;
-    let placed = |(hunk, place): (&Hunk<'_>, &place::Place)| Placed {
+    let placed = |(hunk, place): (&Hunk<'_>, &place::HunkPlace)| AppliedHunk {
         fuzz: place.pass.fuzz(),
         line: place.at + 1,
         distance: hunk.first_line().map(|stated| place.at as i64 + 1 - stated),

@@ -131,7 +131,7 @@ impl Why {
                     "fits in {total} places: lines {lines}. Give more lines of context, or the right line number after \
                      @@ -.",
                     total = *total,
-                    lines = named(lines, total.saturating_sub(lines.len()))
+                    lines = list_lines(lines, total.saturating_sub(lines.len()))
                 )
             }
             Why::AlreadyApplied { line } => {
@@ -229,7 +229,7 @@ impl fmt::Display for Closest {
 }
 
 /// Lists line numbers for a message, and how many more there are.
-pub(super) fn named<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N], more: N) -> Text {
+pub(super) fn list_lines<N: ToString + Default + PartialEq + Into<Field>>(lines: &[N], more: N) -> Text {
     let named = lines.iter().map(N::to_string).collect::<Vec<_>>().join(", ");
     if more == N::default() {
         named.into()

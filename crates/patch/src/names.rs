@@ -3,7 +3,7 @@
 //!
 //! Tools put a prefix (`a/`, `b/`) before names. Only both names of a file together show a prefix, never one alone.
 
-use super::grammar::Written;
+use super::grammar::WrittenName;
 use super::model::{Name, Problem};
 use toolfence_protocol::{Text, text};
 
@@ -144,7 +144,7 @@ fn add_once(all: &mut Vec<Prefixes>, prefixes: Prefixes) {
 }
 
 impl Pair {
-    pub(super) fn new(old: &Written, new: &Written, line: usize) -> Result<Pair, Problem> {
+    pub(super) fn new(old: &WrittenName, new: &WrittenName, line: usize) -> Result<Pair, Problem> {
         Ok(Pair { old: check_name(old, line)?, new: check_name(new, line)? })
     }
 
@@ -239,8 +239,8 @@ pub(super) fn plain(bytes: &[u8], line: usize) -> Result<Name, Problem> {
     text_of(bytes, line).and_then(|text| single(text, line))
 }
 
-fn check_name(written: &Written, line: usize) -> Result<Option<String>, Problem> {
-    let Written::File(bytes) = written else { return Ok(None) };
+fn check_name(written: &WrittenName, line: usize) -> Result<Option<String>, Problem> {
+    let WrittenName::File(bytes) = written else { return Ok(None) };
     clean(text_of(bytes, line)?, line).map(Some)
 }
 
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     fn paths(old: &str, new: &str) -> (String, String) {
-        let file = |name: &str| Written::File(name.as_bytes().to_vec());
+        let file = |name: &str| WrittenName::File(name.as_bytes().to_vec());
         let names = Pair::new(&file(old), &file(new), 1).unwrap().read(&Evidence::default());
         (names.old.unwrap().path, names.new.unwrap().path)
     }

@@ -23,14 +23,14 @@ const MOST_MISSES: usize = 8;
 
 /// The place of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HunkPlace {
     /// Its first old line, or the line before which it inserts; from 0.
     pub(super) at: usize,
     pub(super) pass: Pass,
 }
 
 /// Returns a place for every hunk, or why some have none.
-pub(super) fn find_places(text: &Text<'_>, hunks: &[Hunk<'_>]) -> Result<Vec<Place>, Vec<Miss>> {
+pub(super) fn find_places(text: &Text<'_>, hunks: &[Hunk<'_>]) -> Result<Vec<HunkPlace>, Vec<Miss>> {
     let mut placer = Placer::new(text, hunks);
     let (mut places, mut misses) = (Vec::new(), Vec::new());
     for (number, hunk) in hunks.iter().enumerate() {
@@ -87,7 +87,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         }
     }
 
-    fn place_hunk(&mut self, hunk: &Hunk<'a>) -> Result<Place, Why> {
+    fn place_hunk(&mut self, hunk: &Hunk<'a>) -> Result<HunkPlace, Why> {
         // The added lines would get line feeds, which the file does not have.
         if self.lone_returns {
             return Err(Why::LoneReturns);
@@ -102,7 +102,7 @@ impl<'p, 'a> Placer<'p, 'a> {
             match self.find(pass, hunk, near)? {
                 Occurrences::At(at) => {
                     self.check_end(pass, hunk, at, near)?;
-                    return self.accept(hunk, Place { at, pass });
+                    return self.accept(hunk, HunkPlace { at, pass });
                 }
                 Occurrences::Several(all) => return Err(Why::ambiguous(&all)),
                 Occurrences::Nowhere if self.work.is_spent() => return Err(Why::TooMuchWork),
@@ -159,7 +159,7 @@ impl<'p, 'a> Placer<'p, 'a> {
         Ok(())
     }
 
-    fn accept(&mut self, hunk: &Hunk<'a>, place: Place) -> Result<Place, Why> {
+    fn accept(&mut self, hunk: &Hunk<'a>, place: HunkPlace) -> Result<HunkPlace, Why> {
         // A model may send the patch twice, and lines that are only added would then fit again.
         if self.is_there_already(hunk, place.at) {
             return Err(Why::AlreadyApplied { line: place.at + 1 });
@@ -188,9 +188,9 @@ impl<'p, 'a> Placer<'p, 'a> {
     }
 
     /// Places a hunk without old lines by its number and its headings.
-    fn place_insertion(&mut self, hunk: &Hunk<'_>) -> Result<Place, Why> {
+    fn place_insertion(&mut self, hunk: &Hunk<'_>) -> Result<HunkPlace, Why> {
         let end = self.text.len();
-        let at = |at| Ok(Place { at, pass: Pass::Exact });
+        let at = |at| Ok(HunkPlace { at, pass: Pass::Exact });
         if hunk.at_end || end == 0 {
             return at(end);
         }

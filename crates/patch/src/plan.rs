@@ -4,7 +4,7 @@ use super::miss::{Miss, Why};
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
 use super::names::Base;
 use super::resolve::{Readings, readings};
-use super::{Placed, apply, forms, parse_below};
+use super::{AppliedHunk, apply, forms, parse_below};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use toolfence_protocol::{Text, text};
@@ -29,7 +29,7 @@ pub trait Source {
 #[non_exhaustive]
 pub struct Plan {
     /// The result for each file of the patch, in its order.
-    pub files: Vec<Done>,
+    pub files: Vec<FileResult>,
     /// The change of each file, sorted by path. Each path occurs once.
     pub changes: Vec<Change>,
 }
@@ -37,7 +37,7 @@ pub struct Plan {
 /// The result for one file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Done {
+pub struct FileResult {
     /// The kind of change stated in the patch.
     pub kind: Kind,
     /// The name before the change.
@@ -45,7 +45,7 @@ pub struct Done {
     /// The name after the change.
     pub new: String,
     /// The places of the hunks.
-    pub hunks: Vec<Placed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
 /// The change at one path.
@@ -283,7 +283,7 @@ struct PathState {
 }
 
 impl<S: Source> Planner<'_, '_, S> {
-    fn plan_file(&mut self, file: &FilePatch<'_>) -> Result<Done, Failure<S::Error>> {
+    fn plan_file(&mut self, file: &FilePatch<'_>) -> Result<FileResult, Failure<S::Error>> {
         let (old, new) = self.choose_paths(file)?;
         let hunks = match file.kind {
             Kind::Create => self.create(file, &new)?,
@@ -292,7 +292,7 @@ impl<S: Source> Planner<'_, '_, S> {
             Kind::Modify => self.modify(file, &new)?,
             Kind::Rename | Kind::Copy => self.move_or_copy(file, &old, &new)?,
         };
-        Ok(Done { kind: file.kind, old, new, hunks })
+        Ok(FileResult { kind: file.kind, old, new, hunks })
     }
 
     fn choose_paths(&mut self, file: &FilePatch<'_>) -> Result<(String, String), Failure<S::Error>> {
@@ -344,7 +344,7 @@ impl<S: Source> Planner<'_, '_, S> {
         Ok(self.read(path)?.is_none() && matches!(file.hunks.as_slice(), [only] if adds(only)))
     }
 
-    fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+    fn create(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<AppliedHunk>, Failure<S::Error>> {
         let written = self.base.strip(path);
         // Otherwise `b/src/new` would create a folder `b` if it was meant with a prefix.
         if file.may_have_prefix(path, written) {
@@ -364,7 +364,7 @@ impl<S: Source> Planner<'_, '_, S> {
         Ok(done.hunks)
     }
 
-    fn delete(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+    fn delete(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<AppliedHunk>, Failure<S::Error>> {
         let content = self.only_content(file, path)?;
         let mut hunks = Vec::new();
         if !file.unseen {
@@ -380,7 +380,7 @@ impl<S: Source> Planner<'_, '_, S> {
         Ok(hunks)
     }
 
-    fn modify(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+    fn modify(&mut self, file: &FilePatch<'_>, path: &str) -> Result<Vec<AppliedHunk>, Failure<S::Error>> {
         let content = self.only_content(file, path)?;
         let done = apply(&file.hunks, &content).map_err(|misses| refused(file, path, Reason::Hunks(misses)))?;
         if done.text == content && file.mode.is_none() {
@@ -390,7 +390,12 @@ impl<S: Source> Planner<'_, '_, S> {
         Ok(done.hunks)
     }
 
-    fn move_or_copy(&mut self, file: &FilePatch<'_>, old: &str, new: &str) -> Result<Vec<Placed>, Failure<S::Error>> {
+    fn move_or_copy(
+        &mut self,
+        file: &FilePatch<'_>,
+        old: &str,
+        new: &str,
+    ) -> Result<Vec<AppliedHunk>, Failure<S::Error>> {
         self.read(old)?;
         let state = self.files.get(old).cloned().unwrap_or_default();
         let (content, mode, like) = match (file.kind, state.before) {

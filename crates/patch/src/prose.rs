@@ -1,7 +1,7 @@
 //! Skips prose around the changes of a patch, and refuses lines of a change in it. Such a line would be lost silently,
 //! or the hunk after it would be applied to another file.
 
-use super::grammar::{self, Mark, Written};
+use super::grammar::{self, Mark, WrittenName};
 use super::head::GIT;
 use super::model::Problem;
 use super::{body, unified};
@@ -32,7 +32,7 @@ pub(super) fn refuse(lines: &[&str], from: usize, to: usize, position: Position)
             // A pair of names without a hunk loses nothing, unless one side is `/dev/null`: then a file would be
             // created or deleted.
             let keeps =
-                lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), Written::File(_)));
+                lines[at..].iter().take(2).all(|line| matches!(grammar::file_name(&line[4..]), WrittenName::File(_)));
             if !keeps || last.is_some_and(|last| last > at + 1) {
                 return Err(Problem::new(at + 1, line_outside_of_hunks()));
             }
@@ -156,10 +156,10 @@ fn is_name(line: &str, next: &str) -> bool {
         _ => return false,
     };
     match grammar::file_name(text) {
-        Written::File(name) => {
+        WrittenName::File(name) => {
             !name.is_empty() && !name.contains(&b' ') && name.iter().any(|byte| !matches!(byte, b'-' | b'+'))
         }
-        Written::Nothing => true,
+        WrittenName::Nothing => true,
     }
 }
 

@@ -139,7 +139,7 @@ impl<'a> HunkText<'_, 'a> {
         if moved.any(|own| self.in_file(own) || !replaces(own)) { IndentReading::Doubt } else { IndentReading::Shifted }
     }
 
-    fn added(&self) -> impl Iterator<Item = &'a [u8]> {
+    fn added_lines(&self) -> impl Iterator<Item = &'a [u8]> {
         self.blocks.iter().flat_map(|block| &block.added).map(|line| indent(line))
     }
 
@@ -191,11 +191,11 @@ impl<'a> HunkText<'_, 'a> {
             true => self.pairs().any(|(patch, file, _)| patch == own && patch != file),
             false => self.in_patch(own) || steps(moved(own)),
         };
-        let (written, shifted) = self.added().fold((exact, false), |(written, shifted), own| {
+        let (written, shifted) = self.added_lines().fold((exact, false), |(written, shifted), own| {
             (written || (as_file(own) && !as_patch(own)), shifted || (as_patch(own) && !as_file(own)))
         });
         // Added lines at the margin are no evidence if old lines of the patch are off by one column there.
-        let sure = exact || self.added().all(|own| !as_patch(own));
+        let sure = exact || self.added_lines().all(|own| !as_patch(own));
         if written && !shifted && sure { IndentReading::Written } else { IndentReading::Doubt }
     }
 
@@ -214,7 +214,7 @@ impl<'a> HunkText<'_, 'a> {
         let deep = block.added.iter().any(|line| !indent(line).is_empty());
         let fits = pairs.any(|(patch, file)| file == own && (!own.is_empty() || patch == file));
         let replaces_margin = own.is_empty() && !block.removed.is_empty();
-        let kept = self.added().any(|own| !own.is_empty()) || replaces_margin;
+        let kept = self.added_lines().any(|own| !own.is_empty()) || replaces_margin;
         if fits && kept && (deep || replaces_margin) { IndentReading::Written } else { IndentReading::Doubt }
     }
 
@@ -252,7 +252,7 @@ impl<'a> HunkText<'_, 'a> {
         match (along, as_file) {
             (true, false) => IndentReading::Shifted,
             (false, true) if at_margin && self.blocks.iter().all(|block| block.keeps(depth)) => IndentReading::Written,
-            (false, false) if self.added().all(only_patch) => IndentReading::Shifted,
+            (false, false) if self.added_lines().all(only_patch) => IndentReading::Shifted,
             _ => IndentReading::Doubt,
         }
     }

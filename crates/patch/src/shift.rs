@@ -86,7 +86,7 @@ pub(super) fn is_blind(line: &[u8]) -> bool {
 
 impl<'a> Shift<'a> {
     /// Finds the shift between pairs of matching lines.
-    pub(super) fn of(lines: impl Iterator<Item = Pair<'a>>) -> Shift<'a> {
+    pub(super) fn find(lines: impl Iterator<Item = Pair<'a>>) -> Shift<'a> {
         let filled = lines.filter(|(patch, ..)| !patch.trim_ascii().is_empty());
         let lines: Vec<_> = filled.map(|(patch, file, removed)| (indent(patch), indent(file), removed)).collect();
         let same = lines.iter().filter(|(patch, file, _)| patch == file).count();
@@ -213,7 +213,7 @@ mod tests {
 
     fn shifted(pairs: &[(&str, &str)], line: &str) -> Option<String> {
         let pairs = pairs.iter().map(|(patch, file)| (patch.as_bytes(), file.as_bytes(), false));
-        let (indent, rest) = Shift::of(pairs).apply(line.as_bytes())?;
+        let (indent, rest) = Shift::find(pairs).apply(line.as_bytes())?;
         Some(String::from_utf8([&indent, rest].concat()).unwrap())
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_replacement_gets_the_indentation_of_its_line() {
-        let shift = Shift::of([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
+        let shift = Shift::find([(&b"   a"[..], &b"    a"[..], true), (b"    b", b"    b", false)].into_iter());
         assert_eq!(shift.apply(b"   c"), Some((b"    ".to_vec(), &b"c"[..])));
     }
 }

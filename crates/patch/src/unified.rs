@@ -1,7 +1,7 @@
 //! Reads unified diffs: finds where files begin, and reads their heads and hunks.
 
 use super::body;
-use super::grammar::{self, HunkHead, Written};
+use super::grammar::{self, HunkHead, WrittenName};
 use super::head::{GIT, Head, ReadHead};
 use super::model::{FilePatch, Hunk, Kind, Patch, Problem, Sign};
 use super::names::Evidence;
@@ -208,7 +208,7 @@ impl<'a> UnifiedReader<'_, 'a> {
             return false;
         }
         match &written.map(grammar::file_name) {
-            [Written::File(old), Written::File(new)] => {
+            [WrittenName::File(old), WrittenName::File(new)] => {
                 old.strip_prefix(b"a/").is_some_and(|rest| new.strip_prefix(b"b/") == Some(rest))
             }
             _ => false,
@@ -221,8 +221,8 @@ impl<'a> UnifiedReader<'_, 'a> {
         }
         let after = self.lines.get(at + 2).copied().unwrap_or_default();
         let names = [at, at + 1].map(|at| grammar::file_name(&self.lines[at][4..]));
-        let named = |name: &Written| matches!(name, Written::File(bytes) if !bytes.contains(&b' '));
-        after.starts_with("@@") || names.contains(&Written::Nothing) || names.iter().all(named)
+        let named = |name: &WrittenName| matches!(name, WrittenName::File(bytes) if !bytes.contains(&b' '));
+        after.starts_with("@@") || names.contains(&WrittenName::Nothing) || names.iter().all(named)
     }
 }
 

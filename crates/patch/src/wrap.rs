@@ -21,7 +21,7 @@ impl<'a> Wrappers<'a> {
         // A line that closes an outer wrapper also ends those inside it.
         if let Some(at) = self.0.iter().rposition(|wrapper| wrapper.closes(line)) {
             self.0.truncate(at);
-        } else if let Some(wrapper) = opened(line).filter(|_| self.0.len() < MOST) {
+        } else if let Some(wrapper) = opening_of(line).filter(|_| self.0.len() < MOST) {
             self.0.push(wrapper);
         }
     }
@@ -44,7 +44,7 @@ impl Wrapper<'_> {
     }
 }
 
-fn opened(line: &str) -> Option<Wrapper<'_>> {
+fn opening_of(line: &str) -> Option<Wrapper<'_>> {
     match fence(line.trim_start_matches(' ')) {
         // CommonMark 0.31, section 4.5: the info string after backticks contains no backtick.
         Some((mark, length, info)) if !info.contains('`') => Some(Wrapper::Fence(mark, length)),

@@ -3,7 +3,7 @@
 //! Answers stay in memory: they are never written, and end with the policy that stores them. A stored command is the
 //! exact text. A call that a rule denies stays denied, whatever is stored.
 
-use super::shown::shown;
+use super::shown::escape;
 use serde::Serialize;
 use std::fmt;
 use toolfence_protocol::{Text, text};
@@ -13,11 +13,11 @@ pub(super) const ANSWERED: &str = "answered";
 
 /// A permission for the rest of a session. Only this crate makes one, to offer it with a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Rule(Stored);
+pub struct Rule(StoredAnswer);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Stored {
+enum StoredAnswer {
     Command { command: String, cwd: String },
     Network { command: String, cwd: String },
     File { tool: String, path: String },
@@ -30,66 +30,66 @@ enum Stored {
 impl Rule {
     /// Allows exactly this command text in this folder, which is relative to the root.
     pub(super) fn command(command: &str, cwd: &str) -> Rule {
-        Rule(Stored::Command { command: command.to_owned(), cwd: cwd.to_owned() })
+        Rule(StoredAnswer::Command { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
     /// Allows a command to use the network.
     pub(super) fn network(command: &str, cwd: &str) -> Rule {
-        Rule(Stored::Network { command: command.to_owned(), cwd: cwd.to_owned() })
+        Rule(StoredAnswer::Network { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
     /// Allows a tool to change the file with this real name.
     pub(super) fn file(tool: &str, path: &str) -> Rule {
-        Rule(Stored::File { tool: tool.to_owned(), path: path.to_owned() })
+        Rule(StoredAnswer::File { tool: tool.to_owned(), path: path.to_owned() })
     }
 
     /// Allows every call of a tool that another program runs.
     pub(super) fn tool(tool: &str) -> Rule {
-        Rule(Stored::Tool { tool: tool.to_owned() })
+        Rule(StoredAnswer::Tool { tool: tool.to_owned() })
     }
 
     /// Keeps the changes of a command on its private copy of the project, in this folder relative to the root.
     pub(super) fn changes(command: &str, cwd: &str) -> Rule {
-        Rule(Stored::Changes { command: command.to_owned(), cwd: cwd.to_owned() })
+        Rule(StoredAnswer::Changes { command: command.to_owned(), cwd: cwd.to_owned() })
     }
 
     /// Keeps every change in the project, by commands and by tools that change files: the mode becomes `sandboxed`.
     /// Undo can revert them.
     pub(super) fn all_changes() -> Rule {
-        Rule(Stored::AllChanges)
+        Rule(StoredAnswer::AllChanges)
     }
 
     /// Decides whether the output of commands is put into the project.
     pub(super) fn output(kept: bool) -> Rule {
-        Rule(Stored::Output { kept })
+        Rule(StoredAnswer::Output { kept })
     }
 
     pub(super) fn is_all_changes(&self) -> bool {
-        self.0 == Stored::AllChanges
+        self.0 == StoredAnswer::AllChanges
     }
 
     /// Returns the rule for display: `rm build.log > out`, and the folder if it is not the root.
     pub fn text(&self) -> Text {
-        let shown = |text: &str| shown(text, 400);
+        let shown = |text: &str| escape(text, 400);
         match &self.0 {
-            Stored::Command { command, cwd } => in_folder(shown(command).into(), cwd),
-            Stored::Network { command, cwd } => {
+            StoredAnswer::Command { command, cwd } => in_folder(shown(command).into(), cwd),
+            StoredAnswer::Network { command, cwd } => {
                 in_folder(text!("the network for {command}", command = shown(command)), cwd)
             }
-            Stored::File { tool, path } => shown(&format!("{tool} {path}")).into(),
-            Stored::Tool { tool } => text!("every call of {tool}", tool = shown(tool)),
-            Stored::Changes { command, cwd } => {
+            StoredAnswer::File { tool, path } => shown(&format!("{tool} {path}")).into(),
+            StoredAnswer::Tool { tool } => text!("every call of {tool}", tool = shown(tool)),
+            StoredAnswer::Changes { command, cwd } => {
                 in_folder(text!("the changes of {command}", command = shown(command)), cwd)
             }
-            Stored::AllChanges => text!("all changes in this project"),
-            Stored::Output { kept: true } => text!("the output of commands"),
-            Stored::Output { kept: false } => text!("no output of commands"),
+            StoredAnswer::AllChanges => text!("all changes in this project"),
+            StoredAnswer::Output { kept: true } => text!("the output of commands"),
+            StoredAnswer::Output { kept: false } => text!("no output of commands"),
         }
     }
 }
 
 fn in_folder(what: Text, cwd: &str) -> Text {
-    if cwd.is_empty() { what } else { text!("{what} (in {folder})", what, folder = shown(cwd, 400)) }
+    if cwd.is_empty() { what } else { text!("{what} (in {folder})", what, folder = escape(cwd, 400)) }
 }
 
 impl fmt::Display for Rule {
@@ -167,14 +167,14 @@ impl Answers {
         &self.0
     }
 
-    pub(super) fn has(&self, rule: &Rule) -> bool {
+    pub(super) fn contains(&self, rule: &Rule) -> bool {
         self.0.contains(rule)
     }
 
     /// Returns the last answer about the output of commands.
     pub(super) fn output(&self) -> Option<bool> {
         self.0.iter().rev().find_map(|rule| match rule.0 {
-            Stored::Output { kept } => Some(kept),
+            StoredAnswer::Output { kept } => Some(kept),
             _ => None,
         })
     }

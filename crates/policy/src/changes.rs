@@ -1,7 +1,7 @@
 //! Decides whether to keep the files that a command wrote on its private copy of the project.
 
 use crate::answers::Rule;
-use crate::{Cleared, Decision, Judgement, Pending, Target};
+use crate::{ClearedCall, Decision, Judgement, Pending, Target};
 use toolfence_protocol::Text;
 
 /// The rule that asks whether to keep what a command changed.
@@ -54,7 +54,7 @@ impl Consents {
     }
 }
 
-impl Cleared {
+impl ClearedCall {
     /// Returns whether the changes of a command on a private copy of the project may be kept.
     #[doc(hidden)]
     pub fn consent_to_changes(&self) -> Consent {

@@ -51,9 +51,9 @@ pub trait Facts: Send + Sync {
     /// Returns the kind of file at `path`, with links followed; `cwd` and `path` are as in [`Facts::path`]. The policy
     /// asks this if the name alone does not show whether the file is a secret.
     #[doc(hidden)]
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
+    fn entry_kind(&self, cwd: &str, path: &str) -> EntryKind {
         let _ = (cwd, path);
-        Seen::Unknown
+        EntryKind::Unknown
     }
 
     /// Plans a call before the user is asked about it. The call has the taught names of tool and arguments. Returns the
@@ -132,8 +132,8 @@ impl Facts for AskedOnce<'_> {
         self.host.is_used_by_git(path)
     }
 
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
-        self.host.seen(cwd, path)
+    fn entry_kind(&self, cwd: &str, path: &str) -> EntryKind {
+        self.host.entry_kind(cwd, path)
     }
 
     fn plan(&self, call: &ToolCall) -> Result<Option<String>, ToolFailure> {
@@ -160,7 +160,7 @@ impl Facts for AskedOnce<'_> {
 /// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Seen {
+pub enum EntryKind {
     /// No file, or no file in the project.
     Missing,
     /// A folder.

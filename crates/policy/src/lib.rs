@@ -3,7 +3,7 @@
 //! This crate judges calls: command lines by a small parser of the shell language in `shell/`, files by the path rules,
 //! and both by the settings of the user. It does not predict what a command does: the sandbox confines it, and the user
 //! is asked about what it changed. The crate opens no file, starts no program and reads no clock; [`Facts`], which the
-//! host implements, answers its questions. Only this crate makes [`Cleared`], and nothing runs without one.
+//! host implements, answers its questions. Only this crate makes [`ClearedCall`], and nothing runs without one.
 //!
 //! It is internal: only the crate `toolfence`, which re-exports what is for users, makes promises.
 
@@ -28,10 +28,10 @@ mod verdict;
 pub use answers::Rule;
 pub use changes::Consent;
 pub use decision::{AskMode, Decision, Effective, Judgement, Met, Question, Target};
-pub use facts::{Facts, NoFacts, PathFact, ProgramFact, Seen};
+pub use facts::{EntryKind, Facts, NoFacts, PathFact, ProgramFact};
 pub use policy::Policy;
 pub use settings::Settings;
 #[doc(hidden)]
 pub use shell::{deny as deny_matcher, parse as shell_parser};
 pub use targets::changed_names;
-pub use verdict::{Cleared, Pending, Verdict};
+pub use verdict::{ClearedCall, Pending, Verdict};

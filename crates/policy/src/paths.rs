@@ -2,8 +2,8 @@
 
 use crate::decision::{Decision, Judgement, Question};
 use crate::rules::{Blocked, Harmless, PathRules};
-use crate::shell::shown;
-use crate::{Facts, PathFact, Seen};
+use crate::shell::escape;
+use crate::{EntryKind, Facts, PathFact};
 use toolfence_protocol::{Effect, ErrorCode, text};
 
 /// The rule that denies tools access outside the root.
@@ -14,18 +14,18 @@ const LONGEST_SHOWN: usize = 120;
 
 /// Judges a path. `folder` means that it is a folder to start from and not a file to change.
 pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect, facts: &dyn Facts) -> Decision {
-    let name = shown(path, LONGEST_SHOWN);
+    let name = escape(path, LONGEST_SHOWN);
     let fact = facts.path("", path);
     let names = match &fact {
         PathFact::Inside { names } => names.as_slice(),
-        PathFact::Outside => return outside(&name, facts.link(path)),
+        PathFact::Outside => return outside_decision(&name, facts.link(path)),
         PathFact::Unknown => &[],
     };
     // The name as written counts too: a path that does not resolve must not bypass the rules.
     let every = || names.iter().map(String::as_str).chain([path]);
     let seen = |harmless| match harmless {
-        Harmless::Certificates => facts.seen("", path) == Seen::Certificates,
-        Harmless::NoFile => facts.seen("", path) == Seen::Folder,
+        Harmless::Certificates => facts.entry_kind("", path) == EntryKind::Certificates,
+        Harmless::NoFile => facts.entry_kind("", path) == EntryKind::Folder,
         Harmless::Package => true,
     };
     let blocked = every().filter_map(|name| rules.judge(name)).find(|blocked| !blocked.unless.is_some_and(seen));
@@ -72,13 +72,13 @@ pub(crate) fn judge(rules: &PathRules, path: &str, folder: bool, effect: Effect,
     Decision::new(Judgement::Allow, "inside_root", text!("{path} is inside the project.", path = name))
 }
 
-fn outside(name: &str, link: Option<String>) -> Decision {
+fn outside_decision(name: &str, link: Option<String>) -> Decision {
     let reason = match link {
         Some(link) => text!(
             "{path} leads out of the project by the link `{link}`; tools do not follow it. Work with files below the \
              root.",
             path = name,
-            link = shown(&link, LONGEST_SHOWN)
+            link = escape(&link, LONGEST_SHOWN)
         ),
         None => {
             text!("{path} is outside the project. Use a path relative to its root, such as src/main.rs.", path = name)

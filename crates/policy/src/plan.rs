@@ -128,7 +128,7 @@ impl Plan {
     }
 
     /// Returns the number of steps that are done.
-    pub fn done(&self) -> usize {
+    pub fn done_steps(&self) -> usize {
         self.steps.iter().filter(|step| step.state == StepState::Done).count()
     }
 }
@@ -177,7 +177,7 @@ mod tests {
         ]))
         .unwrap();
         assert_eq!(plan.checklist(), "[x] read the file\n[>] change it\n[ ] test it\n[ ] say so");
-        assert_eq!(plan.done(), 1);
+        assert_eq!(plan.done_steps(), 1);
         let again: Args = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
         assert_eq!(Plan::read(&again).unwrap(), plan);
     }

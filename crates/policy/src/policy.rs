@@ -5,8 +5,8 @@ use crate::changes::{Consent, Consents};
 use crate::decision::{AskMode, Decision, Effective, Judgement, Question};
 use crate::facts::AskedOnce;
 use crate::rules::{PathRules, instructs_agents};
-use crate::shell::{self, Confinement, WRITES, shown};
-use crate::verdict::{Cleared, Pending, Verdict};
+use crate::shell::{self, Confinement, WRITES, escape};
+use crate::verdict::{ClearedCall, Pending, Verdict};
 use crate::{Facts, PathFact, Settings, paths, targets};
 use serde_json::Value;
 use toolfence_protocol::{
@@ -100,7 +100,7 @@ impl Policy {
         match self.effective(&decision) {
             Effective::Run => {
                 let consents = self.consents(&call, spec, &decision);
-                Verdict::Cleared(Cleared::by_rules(call, effect, decision, consents))
+                Verdict::Cleared(ClearedCall::by_rules(call, effect, decision, consents))
             }
             Effective::Ask => {
                 // A call that is certain to fail is answered here, so that the user is not asked about it.
@@ -211,7 +211,7 @@ impl Policy {
 
     /// Judges the action of a call, apart from its paths and rights.
     fn judge_action(&self, call: &ToolCall, spec: &ToolSpec, facts: &dyn Facts) -> Decision {
-        let name = shown(&spec.name, 64);
+        let name = escape(&spec.name, 64);
         if let Some((text, cwd)) = command_of(call, spec) {
             let outside = spec.asks_for(Request::OutsideSandbox, &call.args);
             let may_write = spec.asks_for(Request::Write, &call.args);
@@ -230,7 +230,7 @@ impl Policy {
         }
         if spec.served {
             // A server's own hint that a tool only reads does not make it run without a question.
-            if self.answers.has(&Rule::tool(&spec.name)) {
+            if self.answers.contains(&Rule::tool(&spec.name)) {
                 return Decision::new(
                     Judgement::Allow,
                     answers::ANSWERED,
@@ -308,7 +308,7 @@ impl Policy {
         let outside = spec.asks_for(Request::OutsideSandbox, &call.args);
         let rule_of = |make: fn(&str, &str) -> Rule| command_of(call, spec).map(|(text, cwd)| make(&text, &cwd));
         let network = rule_of(Rule::network);
-        let may_use_network = network.as_ref().is_some_and(|rule| self.answers.has(rule));
+        let may_use_network = network.as_ref().is_some_and(|rule| self.answers.contains(rule));
         // An answer about the network was given for the command in the sandbox.
         if spec.asks_for(Request::Network, &call.args) && (!may_use_network || outside) {
             decision = ask_for(decision, "network", text!("It wants to use the network."), Question::Right, network);
@@ -351,7 +351,7 @@ impl Policy {
                 _ => return decision,
             }
         }
-        if !files.is_empty() && files.iter().all(|file| self.answers.has(file)) {
+        if !files.is_empty() && files.iter().all(|file| self.answers.contains(file)) {
             let reason = text!("You allowed {tool} to change this file for the session.", tool = spec.name.as_ref());
             let allowed = Decision::new(Judgement::Allow, answers::ANSWERED, reason);
             return Decision { targets: decision.targets, ..allowed };
@@ -380,7 +380,7 @@ impl Policy {
             AskMode::Sandboxed | AskMode::Never => (Consent::Given, Consent::Given),
             ask => {
                 // A command that the user's settings allow may change the project.
-                let is_allowed = self.answers.has(&rule) || decision.rule == "commands.allow";
+                let is_allowed = self.answers.contains(&rule) || decision.rule == "commands.allow";
                 let changes = if is_allowed && ask == AskMode::Risky { Consent::Given } else { Consent::Ask };
                 let output = match self.answers.output() {
                     Some(false) => Consent::Refused,
@@ -393,7 +393,7 @@ impl Policy {
         let lost_history = match self.settings.ask {
             // This mode keeps changes unasked, except those that lose history: a deleted branch, a dropped stash, a
             // shortened log.
-            AskMode::Sandboxed if changes == Consent::Given && !self.answers.has(&rule) => Consent::Ask,
+            AskMode::Sandboxed if changes == Consent::Given && !self.answers.contains(&rule) => Consent::Ask,
             _ => changes,
         };
         let always = if self.settings.ask == AskMode::Always {
@@ -476,7 +476,7 @@ impl Policy {
             };
             let args: Args = spec.params.iter().filter_map(choice).collect();
             let allowed =
-                spec.served && self.settings.ask != AskMode::Always && self.answers.has(&Rule::tool(&spec.name));
+                spec.served && self.settings.ask != AskMode::Always && self.answers.contains(&Rule::tool(&spec.name));
             spec.asks_first = !allowed && asks(spec.effect_of(&args), spec.served);
             let takes_command = spec.params.iter().any(|param| param.kind == ParamKind::Command);
             // In plan mode every request to write is denied, so the prompt does not offer one.
@@ -612,8 +612,8 @@ fn refuse_guess(call: &ToolCall) -> ToolFailure {
     let lossy: Vec<&str> =
         call.repairs.iter().filter(|repair| !repair.lossless()).map(|repair| Repair::name(*repair)).collect();
     let args: Vec<String> = call.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let values: Vec<String> = args.iter().map(|arg| shown(arg, LONGEST_VALUE)).collect();
-    let reading = shown(&values.join(", "), LONGEST_READING);
+    let values: Vec<String> = args.iter().map(|arg| escape(arg, LONGEST_VALUE)).collect();
+    let reading = escape(&values.join(", "), LONGEST_READING);
     let mut message = text!(
         "The call could only be read by a guess ({repairs}), and {tool} does more than read, so it did not run. It was \
          read as {tool} with the arguments {arguments}. If that is what was meant, write it again as a block with the \

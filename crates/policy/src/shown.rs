@@ -13,7 +13,7 @@ pub(crate) fn deceives(c: char) -> bool {
 }
 
 /// Escapes control and format characters of a text for display, and limits it to `most` characters.
-pub(crate) fn shown(text: &str, most: usize) -> String {
+pub(crate) fn escape(text: &str, most: usize) -> String {
     if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
     }

@@ -60,8 +60,8 @@ fn paths_of(params: &[Param], args: &Args, runs: bool) -> Vec<(String, bool)> {
 /// Returns the names of the files that a call would change, as its arguments have them. It looks at no file, and takes
 /// the names of a patch without prefixes such as `a/`.
 pub fn changed_names(spec: &ToolSpec, args: &Args) -> Vec<String> {
-    let path = spec.sole(&ParamKind::Path, args).map(|(_, path)| path.to_owned());
-    let text = spec.sole(&ParamKind::Patch, args).zip(base_of(&spec.params, args));
+    let path = spec.only_argument(&ParamKind::Path, args).map(|(_, path)| path.to_owned());
+    let text = spec.only_argument(&ParamKind::Patch, args).zip(base_of(&spec.params, args));
     let patch = text.and_then(|((_, text), base)| patch::parse_below(text, &base, |name| Some(name.to_owned())).ok());
     let mut names: Vec<String> = path.into_iter().collect();
     for file in patch.into_iter().flat_map(|patch| patch.files) {

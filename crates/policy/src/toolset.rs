@@ -438,7 +438,7 @@ mod tests {
         ] {
             let call = ToolCall::new("1", name, serde_json::from_str(args).expect("an object"));
             let spec = builtin(name).expect("it is one of ours");
-            assert_eq!(spec.telling(&call.args).map(|(_, text)| text), telling, "{name} {args}");
+            assert_eq!(spec.summary_argument(&call.args).map(|(_, text)| text), telling, "{name} {args}");
         }
     }
 

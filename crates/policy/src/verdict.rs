@@ -11,7 +11,7 @@ use toolfence_protocol::{Args, Effect, ErrorCode, Language, Text, ToolCall, Tool
 #[must_use]
 pub enum Verdict {
     /// It may run.
-    Cleared(Cleared),
+    Cleared(ClearedCall),
     /// The user must decide.
     Ask(Pending),
     /// It may not run, or it would need approval but is certain to fail. The value is the answer to the model.
@@ -22,27 +22,29 @@ pub enum Verdict {
 ///
 /// It cannot be made outside this crate:
 /// ```compile_fail,E0451
-/// # use toolfence_policy::Cleared;
+/// # use toolfence_policy::ClearedCall;
 /// # use toolfence_protocol::{Args, Effect, ToolCall};
 /// let call = ToolCall::new("1", "bash", Args::new());
-/// let cleared = Cleared { call, effect: Effect::Execute }; // the fields are private
-/// ``` It cannot be copied, because a cleared call runs once:
+/// let cleared = ClearedCall { call, effect: Effect::Execute }; // the fields are private
+/// ```
+/// It cannot be copied, because a cleared call runs once:
 /// ```compile_fail,E0599
-/// # fn twice(cleared: toolfence_policy::Cleared) {
+/// # fn twice(cleared: toolfence_policy::ClearedCall) {
 /// let copy = cleared.clone();
 /// # }
-/// ``` Reviews and approvals return it, and methods give read access to its fields:
 /// ```
-/// # use toolfence_policy::{Cleared, Pending};
+/// Reviews and approvals return it, and methods give read access to its fields:
+/// ```
+/// # use toolfence_policy::{ClearedCall, Pending};
 /// # use toolfence_protocol::Effect;
 /// # fn look(pending: Pending) {
-/// let cleared: Cleared = pending.approve();
+/// let cleared: ClearedCall = pending.approve();
 /// assert_eq!(cleared.effect(), Effect::Execute);
 /// assert_eq!(cleared.call().name, "bash");
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Cleared {
+pub struct ClearedCall {
     call: ToolCall,
     effect: Effect,
     decision: Decision,
@@ -50,10 +52,10 @@ pub struct Cleared {
     pub(crate) consents: Consents,
 }
 
-impl Cleared {
+impl ClearedCall {
     /// Creates a call that the rules allow; only a review does so.
-    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, consents: Consents) -> Cleared {
-        Cleared { call, effect, decision, approved: false, consents }
+    pub(crate) fn by_rules(call: ToolCall, effect: Effect, decision: Decision, consents: Consents) -> ClearedCall {
+        ClearedCall { call, effect, decision, approved: false, consents }
     }
 
     /// Returns the call under the taught names of tool and arguments.
@@ -104,8 +106,8 @@ impl Pending {
         Pending { call, effect, decision, consents, diff: None, has_run: false, offers_all: false }
     }
 
-    pub(crate) fn about_changes(cleared: &Cleared, decision: Decision, changes: String) -> Pending {
-        let Cleared { call, effect, .. } = cleared;
+    pub(crate) fn about_changes(cleared: &ClearedCall, decision: Decision, changes: String) -> Pending {
+        let ClearedCall { call, effect, .. } = cleared;
         // The command has run already, so an approval needs no further consents.
         let pending = Pending::new(call.clone(), *effect, decision, Consents::nothing());
         Pending { diff: Some(changes), has_run: true, ..pending }
@@ -134,9 +136,9 @@ impl Pending {
     }
 
     /// Approves the call.
-    pub fn approve(self) -> Cleared {
+    pub fn approve(self) -> ClearedCall {
         let Pending { call, effect, decision, consents, .. } = self;
-        Cleared { call, effect, decision, approved: true, consents }
+        ClearedCall { call, effect, decision, approved: true, consents }
     }
 
     /// Returns the rules that [`Pending::approve_always`] would store: see [`Decision::always`].
@@ -149,7 +151,7 @@ impl Pending {
 
     /// Approves the call and returns the rules for the rest of the session, for
     /// [`Policy::remember`](crate::Policy::remember); none if [`Pending::always`] offers nothing.
-    pub fn approve_always(self) -> (Cleared, Vec<Rule>) {
+    pub fn approve_always(self) -> (ClearedCall, Vec<Rule>) {
         let rules = self.always().unwrap_or_default().to_vec();
         (self.approve(), rules)
     }

@@ -86,7 +86,7 @@ impl HeadTail {
     }
 
     /// Returns all bytes so far, in two parts, unless some were dropped or `more` further bytes would not fit.
-    pub fn whole_before(&self, more: usize) -> Option<[&[u8]; 2]> {
+    pub fn complete_if_room(&self, more: usize) -> Option<[&[u8]; 2]> {
         let room = self.head_limit + self.tail_limit - self.head.len() - self.tail.len();
         let whole = (self.head.len() + self.tail.len()) as u64 == self.total_bytes;
         (whole && room >= more).then_some([&self.head, &self.tail])

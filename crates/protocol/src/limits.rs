@@ -112,7 +112,7 @@ limits! {
 impl Limits {
     /// Returns the value of a limit by its key.
     pub fn get(&self, key: &str) -> Option<u64> {
-        Limit::named(key).map(|limit| (limit.get)(self))
+        Limit::by_key(key).map(|limit| (limit.get)(self))
     }
 
     /// Sets a limit by its key to a number in decimal notation.
@@ -122,7 +122,7 @@ impl Limits {
     /// error states.
     pub fn set(&mut self, key: &str, written: &str) -> Result<()> {
         let wrong = |message| Error::with_kind(ErrorKind::InvalidInput, message);
-        let Some(limit) = Limit::named(key) else {
+        let Some(limit) = Limit::by_key(key) else {
             let close = close_names(key, LIMITS.iter().map(|limit| limit.key));
             let hint = match close.first() {
                 Some(close) => text!("Did you mean {close}?", close),
@@ -163,7 +163,7 @@ impl Limits {
 }
 
 impl Limit {
-    fn named(key: &str) -> Option<&'static Limit> {
+    fn by_key(key: &str) -> Option<&'static Limit> {
         LIMITS.iter().find(|limit| limit.key == key)
     }
 }

@@ -78,7 +78,7 @@ impl Summary {
 
     /// Returns `true` if the event is about something after a result that the model wrote itself, where nothing counts.
     /// A closing tag may still show that the result was part of reasoning.
-    pub fn is_behind_forgery(&self, event: &Event<'_>) -> bool {
+    pub fn follows_forgery(&self, event: &Event<'_>) -> bool {
         let Some(forged) = self.forged else { return false };
         match event {
             // A call that was held back is delivered after a forged result that follows it in the reply, and still

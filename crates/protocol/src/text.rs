@@ -487,7 +487,7 @@ impl From<usize> for Field {
 /// Creates a [`Text`] from an English template and the values of its fields.
 ///
 /// `text!("{path} is blocked by {rule}.", path, rule = found.name())` fills the placeholder of each field with a
-/// variable of the same name or with an expression, which is converted to a [`Field`](crate::text::Field). A template
+/// variable of the same name or with an expression, which is converted to a [`Field`]. A template
 /// whose placeholders and fields differ does not compile. See [`text`](mod@crate::text) for the form of a template and
 /// for translations.
 #[macro_export]

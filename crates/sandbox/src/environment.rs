@@ -142,7 +142,10 @@ pub const TABLE: &[Variable] = &[
 
 /// Returns the environment of a command without a sandbox, from the variables of the host (usually
 /// [`std::env::vars_os`]) and the PATH of the project's commands, which differs from the host's.
-pub fn outside(host: impl IntoIterator<Item = (OsString, OsString)>, search_path: &OsStr) -> Vec<(OsString, OsString)> {
+pub fn without_sandbox(
+    host: impl IntoIterator<Item = (OsString, OsString)>,
+    search_path: &OsStr,
+) -> Vec<(OsString, OsString)> {
     let host: Vec<_> = host.into_iter().collect();
     let value = |variable: &Variable| match variable.outside {
         Passed => host.iter().find(|(name, _)| name == variable.name).map(|(_, value)| value.clone()),
@@ -218,13 +221,13 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn of(all: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    fn variables(all: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
         all.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     #[test]
     fn keys_are_not_passed_to_commands() {
-        let host = of(&[
+        let host = variables(&[
             ("HOME", "/home/u"),
             ("PATH", ".:/evil"),
             ("LC_ALL", "C"),
@@ -234,7 +237,7 @@ mod tests {
             ("LD_PRELOAD", "/evil.so"),
             ("PAGER", "less"),
         ]);
-        let made = outside(host, OsStr::new("/usr/bin:/bin"));
+        let made = without_sandbox(host, OsStr::new("/usr/bin:/bin"));
         let get = |wanted: &str| made.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.to_str());
         assert_eq!((get("HOME"), get("PATH"), get("LC_ALL")), (Some("/home/u"), Some("/usr/bin:/bin"), Some("C")));
         assert_eq!((get("PAGER"), get("TERM")), (Some("cat"), Some("dumb")));
@@ -245,14 +248,15 @@ mod tests {
 
     #[test]
     fn folders_outside_of_the_project_are_left_out_in_a_sandbox() {
-        let had = of(&[("TMPDIR", "/var/tmp"), ("CARGO_TARGET_DIR", "/p/target"), ("XDG_DATA_HOME", "/home/u/data")]);
+        let had =
+            variables(&[("TMPDIR", "/var/tmp"), ("CARGO_TARGET_DIR", "/p/target"), ("XDG_DATA_HOME", "/home/u/data")]);
         let inside = sandboxed(&had, Path::new("/p"), true);
-        assert_eq!(inside, of(&[("TMPDIR", "/tmp"), ("CARGO_TARGET_DIR", "/p/target")]));
+        assert_eq!(inside, variables(&[("TMPDIR", "/tmp"), ("CARGO_TARGET_DIR", "/p/target")]));
     }
 
     #[test]
     fn retries_are_off_only_in_a_sandbox_without_network() {
-        let host = outside(of(&[("PIP_RETRIES", "9")]), OsStr::new("/bin"));
+        let host = without_sandbox(variables(&[("PIP_RETRIES", "9")]), OsStr::new("/bin"));
         let value = |all: &[(OsString, OsString)], wanted: &str| {
             all.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.to_str().map(str::to_owned))
         };

@@ -21,7 +21,7 @@ pub mod pipe;
 /// Builds the pipe's lines about a turn, for a host that only reports events.
 #[cfg(feature = "pipe")]
 pub mod event_json {
-    pub use crate::pipe::words::{ask, begins, compacted, error, over, progress, result, shown};
+    pub use crate::pipe::words::{ask, begins, compacted, end_line, error, progress, reply_event, result};
 }
 #[cfg(feature = "proxy")]
 pub mod proxy;

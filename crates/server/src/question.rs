@@ -20,7 +20,7 @@ pub(crate) enum About {
 }
 
 impl About {
-    pub(crate) fn of(question: &Pending) -> About {
+    pub(crate) fn describe(question: &Pending) -> About {
         match question.changes() {
             None if question.has_run() => About::Network,
             None => About::Call,
@@ -64,7 +64,7 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    pub(crate) fn of(question: &Pending) -> Choices {
+    pub(crate) fn offered(question: &Pending) -> Choices {
         Choices { all_changes: question.all_changes(), takes_edit: !question.has_run() }
     }
 

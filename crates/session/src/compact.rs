@@ -554,7 +554,7 @@ fn line(text: &str) -> String {
 fn label(call: &ToolCall, catalog: &Catalog) -> String {
     /// The maximum number of characters in a label.
     const LONGEST_TARGET: usize = 80;
-    let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
+    let telling = catalog.find(&call.name).and_then(|spec| spec.summary_argument(&call.args));
     let target = telling.map_or("", |(_, text)| text);
     let line = format!("{} {}", call.name, target.split_whitespace().collect::<Vec<_>>().join(" "));
     line.trim_end().chars().take(LONGEST_TARGET).collect()
@@ -619,7 +619,7 @@ mod tests {
         Reply { text, calls: vec![call], results: vec![result], notes: Vec::new() }
     }
 
-    fn done(id: &str, tool: &str, output: &str) -> ToolResult {
+    fn result(id: &str, tool: &str, output: &str) -> ToolResult {
         ToolResult::new(id, tool, Output::text(output), 1)
     }
 
@@ -636,15 +636,15 @@ mod tests {
         let refused = ToolResult::refused("b", "bash", refusal);
         let mut task = user("Port it to Rust.");
         task.replies = vec![
-            call("plan", &steps, done("p", "plan", "kept")),
-            call("write_file", &written, done("w", "write_file", "written")),
+            call("plan", &steps, result("p", "plan", "kept")),
+            call("write_file", &written, result("w", "write_file", "written")),
             call("bash", &json!({"command": "git push"}), refused),
             Reply { text: "So I wait.".into(), ..Reply::default() },
         ];
         let mut second = user("Note: keep the names\n\nof the functions.");
         second.replies = (0..20)
             .map(|number| {
-                let result = done(&format!("r{number}"), "read_file", &lines);
+                let result = result(&format!("r{number}"), "read_file", &lines);
                 call("read_file", &json!({"path": format!("a{number}.py")}), result)
             })
             .collect();
@@ -744,7 +744,7 @@ mod tests {
     fn one_huge_output_at_the_end_is_cut_last() {
         let world = World::new();
         let mut turns = long_task();
-        turns[1].replies[19].results = vec![done("r19", "read_file", &"ä long line of a file\n".repeat(20_000))];
+        turns[1].replies[19].results = vec![result("r19", "read_file", &"ä long line of a file\n".repeat(20_000))];
         let history = with_instructions("instructions", &turns);
         let view = world.compact(&history, 20_000).unwrap();
         assert!(size(&view.messages) <= 20_000, "{}", size(&view.messages));
@@ -779,7 +779,7 @@ mod tests {
             let args = json!({"path": random.text(PIECES, 3), "content": random.text(PIECES, 60)});
             let name = *random.pick(&["read_file", "write_file", "bash", "unknown"]);
             let most = *random.pick(&[5, 50, 400]);
-            let mut result = done(&number.to_string(), name, &random.text(PIECES, most));
+            let mut result = result(&number.to_string(), name, &random.text(PIECES, most));
             if random.once_in(4) {
                 result.data =
                     Some(json!({"diff": random.text(PIECES, 80), "files_modified": ["a.rs", random.text(PIECES, 2)]}));

@@ -31,7 +31,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use toolfence_policy::{Cleared, Facts, Pending, Policy, Rule};
+use toolfence_policy::{ClearedCall, Facts, Pending, Policy, Rule};
 use toolfence_protocol::format::Format;
 use toolfence_protocol::learned::{Learned, Learning};
 use toolfence_protocol::limits::{Limits, size};
@@ -89,9 +89,9 @@ pub enum Input<'a> {
     /// The result of an [`Action::Run`] or an [`Action::Check`].
     Result(ToolResult),
     /// The person approved the call with [`Pending::approve`].
-    Approved(Cleared),
+    Approved(ClearedCall),
     /// The person approved the call for the rest of the session with [`Pending::approve_always`].
-    Always(Cleared, Vec<Rule>),
+    Always(ClearedCall, Vec<Rule>),
     /// The person denied the call with [`Pending::deny`].
     Denied(ToolResult),
     /// The person denied this call with [`Pending::deny`] but approved others of the reply, which may still run.
@@ -117,7 +117,7 @@ pub enum Action {
     /// Show this event to the person.
     Show(Event<'static>),
     /// Run this call. If several arrive before a result is needed, they only read and may run side by side.
-    Run(Cleared),
+    Run(ClearedCall),
     /// Ask a person.
     Ask(Pending),
     /// The answer to a call or a broken block, for display. Each is returned once, in the order of the calls. The
@@ -487,7 +487,7 @@ fn feed_reply(reply: &mut IncomingReply, input: Input<'_>, ids: &mut ids::Ids) -
 }
 
 /// Applies an answer or a result to the calls and returns a call that may run now.
-fn apply_answer(work: &mut Work, input: Input<'_>) -> Option<Cleared> {
+fn apply_answer(work: &mut Work, input: Input<'_>) -> Option<ClearedCall> {
     match input {
         Input::Approved(cleared) => return work.approve(cleared),
         Input::Result(result) => work.record_result(result),

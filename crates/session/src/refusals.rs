@@ -43,7 +43,7 @@ impl Refusal {
     }
 
     /// Returns the refusal that this failure reports, so that a program can display a message of its own for it.
-    pub fn of(failure: &ToolFailure) -> Option<Refusal> {
+    pub fn from_failure(failure: &ToolFailure) -> Option<Refusal> {
         let key = failure.message.key()?;
         Refusal::ALL.into_iter().find(|refusal| refusal.text().key() == Some(key))
     }

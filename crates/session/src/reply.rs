@@ -45,7 +45,7 @@ pub(super) struct ReplyContents {
 }
 
 /// An item with its position in the reply. The parser may deliver a call after items that follow it in the text.
-struct Placed {
+struct PositionedItem {
     at: usize,
     /// Whether it is a call of the backend's native function calling.
     native: bool,
@@ -86,7 +86,7 @@ pub(super) struct IncomingReply {
     /// Native calls, written as blocks so that the history contains them.
     native: String,
     /// The items for `found`, in the order of the reply.
-    placed: Vec<Placed>,
+    placed: Vec<PositionedItem>,
     found: ReplyContents,
     ids: ReplyIds,
     text: Repetition,
@@ -225,7 +225,7 @@ impl IncomingReply {
     pub(super) fn next(&mut self, ids: &mut Ids) -> Option<Event<'static>> {
         loop {
             let event = self.parser.poll()?.into_owned();
-            if self.found.summary.is_behind_forgery(&event) {
+            if self.found.summary.follows_forgery(&event) {
                 continue;
             }
             let event = match self.continued {
@@ -254,7 +254,7 @@ impl IncomingReply {
         self.found.not_continued = matches!(self.continued, Continued::Unrelated) && !whole;
         self.found.broken = self.broken_block();
         let not_continued = self.found.not_continued;
-        let item = |placed: Placed| match placed.item {
+        let item = |placed: PositionedItem| match placed.item {
             Item::Call(call) if not_continued && !placed.native => {
                 Item::Broken(Refusal::NotContinued.answer(&call.id, &call.name))
             }
@@ -345,7 +345,7 @@ impl IncomingReply {
     fn insert_item(&mut self, at: usize, native: bool, item: Item) {
         // All calls of one block have the same offset. `<=` keeps them in the order of the block.
         let index = self.placed.partition_point(|placed| placed.at <= at);
-        self.placed.insert(index, Placed { at, native, item });
+        self.placed.insert(index, PositionedItem { at, native, item });
     }
 
     fn add_broken(&mut self, span: Span, answer: impl FnOnce() -> ToolResult) {

@@ -6,7 +6,7 @@ use super::refusals::Refusal;
 use super::reply::Item;
 use std::collections::HashSet;
 use std::sync::Arc;
-use toolfence_policy::{Cleared, Facts, Pending, Policy, Verdict};
+use toolfence_policy::{ClearedCall, Facts, Pending, Policy, Verdict};
 use toolfence_protocol::{Catalog, Effect, ErrorCode, ToolCall, ToolResult};
 
 /// Determines the effect of a call and whether it may run.
@@ -39,7 +39,7 @@ impl Judge {
 
 /// The next step.
 pub(super) enum Step {
-    Run(Cleared),
+    Run(ClearedCall),
     Ask(Pending),
     /// The answer to the next call in order.
     Answered(ToolResult),
@@ -138,7 +138,7 @@ impl Work {
     }
 
     /// Starts the call that the person approved.
-    pub(super) fn approve(&mut self, cleared: Cleared) -> Option<Cleared> {
+    pub(super) fn approve(&mut self, cleared: ClearedCall) -> Option<ClearedCall> {
         if !self.is_asked(&cleared.call().id) {
             return None;
         }
@@ -294,7 +294,7 @@ impl Work {
         }
     }
 
-    fn start(&mut self, cleared: Cleared) -> Cleared {
+    fn start(&mut self, cleared: ClearedCall) -> ClearedCall {
         let slot = &mut self.slots[self.next];
         slot.cleared = true;
         slot.effect = cleared.effect();

@@ -4,7 +4,7 @@ use super::change::{ChangePipeline, LONGEST_DIFF, note_lost_attributes};
 use super::checks::ChangeOptions;
 use super::{Views, capped, spec_of};
 use serde_json::{Value, json};
-use toolfence_patch::{Kind, Placed};
+use toolfence_patch::{AppliedHunk, Kind};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec, text};
@@ -77,7 +77,7 @@ fn file_summary(file: &PatchedFile) -> Text {
     }
 }
 
-fn hunk_summary(number: usize, hunk: &Placed) -> Text {
+fn hunk_summary(number: usize, hunk: &AppliedHunk) -> Text {
     let (line, fuzz) = (hunk.line, hunk.fuzz);
     let lines = |distance: i64| Field::Grouped(distance.unsigned_abs());
     match hunk.distance {
@@ -100,7 +100,7 @@ fn hunk_summary(number: usize, hunk: &Placed) -> Text {
 }
 
 fn data_of(done: &Patched, dry_run: bool) -> Value {
-    let hunk = |hunk: &Placed| json!({"line": hunk.line, "fuzz": hunk.fuzz, "distance": hunk.distance});
+    let hunk = |hunk: &AppliedHunk| json!({"line": hunk.line, "fuzz": hunk.fuzz, "distance": hunk.distance});
     let file = |file: &PatchedFile| {
         let hunks: Vec<Value> = file.hunks.iter().map(hunk).collect();
         json!({"path": file.new, "from": file.old, "hunks": hunks})

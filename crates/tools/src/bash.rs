@@ -4,7 +4,7 @@ use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_commands::jobs::{Jobs, Waited};
-use toolfence_commands::runner::{Wanted, kept, shell_line, shown};
+use toolfence_commands::runner::{CommandRequest, kept_output, report_output_during, shell_line};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
@@ -59,24 +59,29 @@ impl Bash {
     }
 
     /// Runs a command and waits for it. A command that does not end in time becomes a job.
-    async fn run_and_wait(&self, wanted: Wanted, most_jobs: u64, progress: &dyn Progress) -> Result<Output, ToolError> {
+    async fn run_and_wait(
+        &self,
+        wanted: CommandRequest,
+        most_jobs: u64,
+        progress: &dyn Progress,
+    ) -> Result<Output, ToolError> {
         let job = self.jobs.start(wanted, false, most_jobs)?;
         // If this future is dropped, the guard ends the job. After the wait the job belongs to the session.
         let mut waited = Waited { jobs: &self.jobs, job: Some(Arc::clone(&job)) };
-        shown(job.live(), progress, job.ends_within(self.patience)).await;
+        report_output_during(job.live(), progress, job.ends_within(self.patience)).await;
         waited.job = None;
         self.jobs.report(&job).await
     }
 
-    fn command_from(permit: &Permit<'_>, seconds: Option<u64>) -> Wanted {
-        Wanted {
+    fn command_from(permit: &Permit<'_>, seconds: Option<u64>) -> CommandRequest {
+        CommandRequest {
             words: shell_line(permit.text("command").unwrap_or_default()),
             folder: permit.text("cwd").unwrap_or(".").to_owned(),
             seconds,
             most_seconds: permit.limits().command_seconds_most,
             network: permit.flag("network", false),
             outside: permit.flag("outside_sandbox", false),
-            keep: kept(permit.limits()),
+            keep: kept_output(permit.limits()),
             looks: !permit.may_change(),
             writes_builds: permit.may_write_builds(),
             on_private_copy: permit.is_confined(),

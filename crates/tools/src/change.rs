@@ -11,7 +11,7 @@ use std::sync::Arc;
 use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolFailure, text};
-use toolfence_workspace::{Draft, Report, Workspace, Written};
+use toolfence_workspace::{Draft, Report, Workspace, WriteReport};
 
 /// The state that the tools that change files share: the project, the file versions that the model saw, and the checks.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl ChangePipeline {
 pub(super) const LONGEST_DIFF: usize = 64 << 10;
 
 /// Returns the result of a tool that changed part of a file, or would change it in a dry run.
-pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
+pub(super) fn output_of(written: &WriteReport, dry_run: bool) -> Output {
     let mut text = summary(written, dry_run);
     add_notes(&mut text, notes(written));
     let mut data = data_of(written, dry_run);
@@ -64,7 +64,7 @@ pub(super) fn output_of(written: &Written, dry_run: bool) -> Output {
     output
 }
 
-fn summary(written: &Written, dry_run: bool) -> Text {
+fn summary(written: &WriteReport, dry_run: bool) -> Text {
     let (name, added, removed) = (&written.shown, written.added, written.removed);
     let mut text = if dry_run { text!("Dry run: nothing was written. ") } else { Text::default() };
     text.push(match (dry_run, written.first_line) {
@@ -82,7 +82,7 @@ fn summary(written: &Written, dry_run: bool) -> Text {
 }
 
 /// Returns notes about effects that a reader of the new content may not expect.
-pub(super) fn notes(written: &Written) -> Vec<Text> {
+pub(super) fn notes(written: &WriteReport) -> Vec<Text> {
     let mut notes = Vec::new();
     if written.kept_crlf {
         notes.push(text!("The CRLF line endings of the old file were kept."));
@@ -126,12 +126,12 @@ pub(super) fn note_lost_attributes(lost: &[Text]) -> Text {
     )
 }
 
-fn diff_of(written: &Written) -> Option<&str> {
+fn diff_of(written: &WriteReport) -> Option<&str> {
     written.diff.as_deref().filter(|diff| diff.len() <= LONGEST_DIFF)
 }
 
 /// Returns the data of a result for hosts, in the same form for all tools.
-pub(super) fn data_of(written: &Written, dry_run: bool) -> Value {
+pub(super) fn data_of(written: &WriteReport, dry_run: bool) -> Value {
     let modified: &[&str] = if written.changed && !dry_run { &[&written.path] } else { &[] };
     json!({
         "path": written.path,

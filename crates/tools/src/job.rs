@@ -4,10 +4,10 @@ use super::spec_of;
 use std::sync::Arc;
 use std::time::Duration;
 use toolfence_commands::jobs::{Jobs, Running};
-use toolfence_commands::runner::noted;
+use toolfence_commands::runner::add_note;
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, Text, ToolFailure, ToolSpec, text};
-use toolfence_sandbox::process::Sent;
+use toolfence_sandbox::process::WriteOutcome;
 
 /// How long a poll waits for new output. Without the wait, a model polls in quick succession, and each poll costs a
 /// reply.
@@ -53,7 +53,7 @@ impl Job {
             .into());
         };
         let sent = job.live().send(input.as_bytes());
-        if let Ok(Sent::Nowhere) = sent {
+        if let Ok(WriteOutcome::Nowhere) = sent {
             return Err(ToolFailure::new(
                 ErrorCode::InvalidArgument,
                 text!(
@@ -69,8 +69,8 @@ impl Job {
         job.says_within(WRITE_WAIT).await;
         let mut output = self.jobs.report(job).await?;
         match sent {
-            Ok(Sent::Some(bytes)) => {
-                noted(
+            Ok(WriteOutcome::Some(bytes)) => {
+                add_note(
                     &mut output.text,
                     text!(
                         "It does not read its stdin: only {bytes} bytes of the input were \
@@ -80,7 +80,10 @@ impl Job {
                 );
             }
             Err(error) => {
-                noted(&mut output.text, text!("The input could not be written: {error}.", error = Text::from(&error)));
+                add_note(
+                    &mut output.text,
+                    text!("The input could not be written: {error}.", error = Text::from(&error)),
+                );
             }
             Ok(_) => {}
         }
@@ -97,7 +100,7 @@ impl Job {
             .into());
         }
         let mut output = self.jobs.report(job).await?;
-        noted(&mut output.text, text!("Job {id} has ended.", id = job.id()));
+        add_note(&mut output.text, text!("Job {id} has ended.", id = job.id()));
         Ok(output)
     }
 }

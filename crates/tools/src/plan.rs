@@ -30,7 +30,7 @@ impl Tool for Plan {
             let mut output = Output::text(text!(
                 "The plan is kept: {done} of {count} {count|step is|steps are} done. Send all its steps again when one \
                  changes.",
-                done = plan.done(),
+                done = plan.done_steps(),
                 count = plan.steps.len()
             ));
             output.data = serde_json::to_value(&plan).ok();

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use toolfence_commands::jobs::Jobs;
-use toolfence_commands::runner::{Wanted, kept};
+use toolfence_commands::runner::{CommandRequest, kept_output};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::{ErrorCode, Output, ToolFailure, ToolSpec, text};
 
@@ -37,14 +37,14 @@ impl Python {
         .await?;
         let limits = permit.limits();
         let seconds = permit.count("timeout").unwrap_or(limits.command_seconds);
-        let wanted = Wanted {
+        let wanted = CommandRequest {
             words: command_words(interpreter, file, permit.args().get("args")),
             folder: ".".to_owned(),
             seconds: Some(seconds.min(limits.command_seconds_most)),
             most_seconds: limits.command_seconds_most,
             network: false,
             outside: false,
-            keep: kept(limits),
+            keep: kept_output(limits),
             looks: false,
             writes_builds: false,
             on_private_copy: permit.is_confined(),

@@ -7,7 +7,7 @@ use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::limits::size;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Language, Output, Text, ToolSpec, text};
-use toolfence_workspace::{Found, SearchFiles, SearchLine, Workspace};
+use toolfence_workspace::{SearchFiles, SearchLine, SearchResults, Workspace};
 
 /// The tool `search`.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Tool for Search {
     }
 }
 
-fn output_of(found: &Found, context: bool, language: Language, most: u64) -> Output {
+fn output_of(found: &SearchResults, context: bool, language: Language, most: u64) -> Output {
     let text = found.lines.iter().map(|line| format_line(line, context)).collect();
     let mut output = capped(with_notes(text, notes(found)), found.truncated || found.gave_up, language, most);
     // Hosts get no context lines. The data has the limit of the text, but its entries are longer, so fewer may fit.
@@ -73,7 +73,7 @@ fn format_line(line: &SearchLine, context: bool) -> String {
     format!("{gap}{}{mark}{}{mark}{}\n", line.shown, line.line, line.text)
 }
 
-fn notes(found: &Found) -> Vec<Text> {
+fn notes(found: &SearchResults) -> Vec<Text> {
     let mut notes = Vec::new();
     if found.matches == 0 {
         notes.push(text!("[No matches in {files} {files|file|files}.]", files = Field::Grouped(found.files)));

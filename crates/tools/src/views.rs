@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use toolfence_workspace::{FileText, Patched, Version, Workspace, Written};
+use toolfence_workspace::{FileText, Patched, Version, Workspace, WriteReport};
 
 /// The maximum number of files that are remembered. Above this number the half that was used least recently is dropped.
 const MOST: usize = 4096;
@@ -43,13 +43,13 @@ impl Views {
     }
 
     /// Records that the model wrote the whole file.
-    pub(super) fn record_write(&self, written: &Written) {
+    pub(super) fn record_write(&self, written: &WriteReport) {
         self.update(&written.path, |view| (view.numbered, view.latest) = (written.after, written.after));
     }
 
     /// Records an edit of part of a file. The edit may have moved lines, so the model's line numbers still belong to
     /// the version before it, and an edit by these numbers is refused.
-    pub(super) fn record_edit(&self, written: &Written) {
+    pub(super) fn record_edit(&self, written: &WriteReport) {
         // Nothing was written in a dry run, and then `after` is `None`.
         if written.after.is_some() && written.changed {
             self.update(&written.path, |view| {

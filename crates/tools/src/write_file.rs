@@ -7,7 +7,7 @@ use super::{Views, spec_of};
 use toolfence_policy::toolbox::{BoxFuture, Permit, Progress, Tool, ToolError};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{Output, Text, ToolSpec, text};
-use toolfence_workspace::{Workspace, Written};
+use toolfence_workspace::{Workspace, WriteReport};
 
 /// The tool `write_file`.
 #[derive(Debug)]
@@ -41,13 +41,13 @@ impl Tool for Write {
     }
 }
 
-fn output_of(written: &Written) -> Output {
+fn output_of(written: &WriteReport) -> Output {
     let mut output = Output::text(summary(written));
     output.data = Some(data_of(written, false));
     output
 }
 
-fn summary(written: &Written) -> Text {
+fn summary(written: &WriteReport) -> Text {
     let (name, size) = (&written.shown, Field::Grouped(written.bytes));
     let mut text = if written.created {
         text!(

@@ -67,7 +67,7 @@ pub(crate) struct Like {
 }
 
 impl Like {
-    pub(crate) fn of(stat: &Stat, attributes: Attributes) -> Like {
+    pub(crate) fn new(stat: &Stat, attributes: Attributes) -> Like {
         Like { owner: Some((stat.st_uid, stat.st_gid)), mode: crate::stat::mode_of(stat), attributes }
     }
 
@@ -216,7 +216,7 @@ mod system {
         match name {
             b"system.posix_acl_access" => text!("access control list"),
             b"system.posix_acl_default" => text!("default access control list"),
-            _ => text!("attribute {name}", name = crate::names::shown(std::path::Path::new(OsStr::from_bytes(name)))),
+            _ => text!("attribute {name}", name = crate::names::display(std::path::Path::new(OsStr::from_bytes(name)))),
         }
     }
 

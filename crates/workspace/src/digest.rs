@@ -12,7 +12,7 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Returns the digest of these bytes.
-    pub fn of(content: &[u8]) -> Digest {
+    pub fn compute(content: &[u8]) -> Digest {
         Digest(Sha256::digest(content).into())
     }
 

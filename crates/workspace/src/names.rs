@@ -16,7 +16,7 @@ pub(crate) fn text_of(name: &Path) -> String {
 
 /// Returns a real name for display on one line. A name that could be read as more than a name, or that looks different
 /// from what it is, is put in double quotes with C escapes, as git does; bytes that are not UTF-8 are octal there.
-pub fn shown(name: &Path) -> String {
+pub fn display(name: &Path) -> String {
     let bytes = name.as_os_str().as_bytes();
     match std::str::from_utf8(bytes) {
         Ok(text) => quoted(text).into_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn join(folder: &Path, entry: &OsStr) -> PathBuf {
 
 /// Returns the path of `name` below `folder`, both relative to the root and without `.`; `None` for the folder itself
 /// and for paths outside of it.
-pub(crate) fn below<'n>(folder: &Path, name: &'n Path) -> Option<&'n Path> {
+pub(crate) fn relative_to<'n>(folder: &Path, name: &'n Path) -> Option<&'n Path> {
     let (folder, bytes) = (folder.as_os_str().as_bytes(), name.as_os_str().as_bytes());
     let rest = bytes.strip_prefix(folder)?;
     let rest = if folder.is_empty() { rest } else { rest.strip_prefix(b"/")? };
@@ -150,7 +150,7 @@ mod tests {
         for plain in
             ["src/main.rs", "größe/日本.txt", "a b.txt", "[id].tsx", "it's", "2024-01-02", "❤\u{FE0F}", "12:am"]
         {
-            assert_eq!(shown(Path::new(plain)), plain);
+            assert_eq!(display(Path::new(plain)), plain);
         }
         for (name, want) in [
             ("new\nline\t\r", r#""new\nline\t\r""#),
@@ -162,12 +162,12 @@ mod tests {
             ("\u{202e}txt.exe\u{85}", r#""\342\200\256txt.exe\302\205""#),
             ("end ", r#""end ""#),
         ] {
-            assert_eq!(shown(Path::new(name)), want);
+            assert_eq!(display(Path::new(name)), want);
         }
         let latin = Path::new(OsStr::from_bytes(b"caf\xE9\n\xC3\xA9"));
-        assert_eq!((shown(latin), is_text(latin)), (r#""caf\351\né""#.to_owned(), false));
+        assert_eq!((display(latin), is_text(latin)), (r#""caf\351\né""#.to_owned(), false));
         let every: String = ('\0'..=char::MAX).collect();
-        assert!(!shown(Path::new(&every)).chars().any(is_unseen));
+        assert!(!display(Path::new(&every)).chars().any(is_unseen));
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
             ("a", "ab/c", None),
             ("a/b", "a", None),
         ] {
-            assert_eq!(below(Path::new(folder), Path::new(name)), want.map(Path::new), "{folder} {name}");
+            assert_eq!(relative_to(Path::new(folder), Path::new(name)), want.map(Path::new), "{folder} {name}");
         }
     }
 

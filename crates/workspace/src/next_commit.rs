@@ -57,7 +57,7 @@ impl Workspace {
     pub fn next_commit(&self, all: bool) -> Result<Option<NextCommit>> {
         let git = self.git()?;
         let failed = |error| Error::because(text!("read the changes of the repository"), error);
-        let Some(next) = diff::NextCommit::of(git, self.root_path(), all).map_err(failed)? else { return Ok(None) };
+        let Some(next) = diff::NextCommit::find(git, self.root_path(), all).map_err(failed)? else { return Ok(None) };
         let names = next.names().map_err(failed)?;
         let files: Vec<CommittedFile> = names.iter().map(|changed| self.committed_file(changed)).collect();
         let blocked = names.iter().zip(&files).filter(|(_, file)| file.is_blocked);
@@ -101,8 +101,8 @@ impl Workspace {
         };
         CommittedFile {
             status: changed.status,
-            name: names::shown(Path::new(&changed.name)),
-            old_name: changed.old_name.as_ref().map(|name| names::shown(Path::new(name))),
+            name: names::display(Path::new(&changed.name)),
+            old_name: changed.old_name.as_ref().map(|name| names::display(Path::new(name))),
             is_blocked: is_blocked(&changed.name) || changed.old_name.as_deref().is_some_and(is_blocked),
         }
     }

@@ -19,7 +19,7 @@ pub struct Stamp(u64, u64, u64, (i64, i64), (i64, i64));
 
 impl Stamp {
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "these types differ between systems")]
-    pub(crate) fn of(stat: &Stat) -> Stamp {
+    pub(crate) fn new(stat: &Stat) -> Stamp {
         let times = |seconds: i64, nanos: i64| (seconds, nanos);
         Stamp(
             stat.st_dev as u64,
@@ -59,12 +59,12 @@ pub(crate) fn is_one(a: &Stat, b: &Stat) -> bool {
 
 /// Returns `true` if both are of one file with the same content. A rename changes only the change time.
 pub(crate) fn is_content_of(a: &Stat, b: &Stat) -> bool {
-    Stamp::of(a).is_content_of(&Stamp::of(b))
+    Stamp::new(a).is_content_of(&Stamp::new(b))
 }
 
 /// Returns `true` if no process changed the file between both. The change time cannot be set back.
 pub(crate) fn is_same(a: &Stat, b: &Stat) -> bool {
-    Stamp::of(a) == Stamp::of(b)
+    Stamp::new(a) == Stamp::new(b)
 }
 
 /// Returns the number of names (hard links) of a file beyond the one by which it was found.

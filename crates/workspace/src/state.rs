@@ -192,7 +192,7 @@ pub(crate) fn look_into(
 }
 
 fn unkept(stat: &Stat) -> State {
-    State::Unkept { stamp: Stamp::of(stat) }
+    State::Unkept { stamp: Stamp::new(stat) }
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn states_survive_serialization() {
         let latin = PathBuf::from(OsString::from_vec(b"caf\xe9/\n".to_vec()));
-        let content = Digest::of(b"x");
+        let content = Digest::compute(b"x");
         let states = [
             State::Nothing,
             State::File { content, bytes: 1, mode: 0o4755, attributes: no_attributes() },

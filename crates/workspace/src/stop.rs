@@ -21,7 +21,7 @@ impl Stop {
     }
 
     /// Returns the number of files and folders that a walk has visited so far.
-    pub fn seen(&self) -> u64 {
+    pub fn visited(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }
 

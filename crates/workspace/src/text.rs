@@ -1,7 +1,7 @@
 //! Detects text by its first bytes.
 
 use crate::root::invalid;
-use crate::root::path_arg::shown;
+use crate::root::path_arg::quoted;
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{ToolFailure, text};
 
@@ -63,11 +63,11 @@ pub(crate) fn refuse_no_text(first: &[u8], size: u64, path: &str) -> Result<usiz
         Judged::Utf16 => Err(invalid(text!(
             "{path} is UTF-16 text, not UTF-8. Use bash: iconv -f UTF-16 -t UTF-8 reads it, and iconv -f UTF-8 -t \
              UTF-16 writes it.",
-            path = shown(path)
+            path = quoted(path)
         ))),
         Judged::Binary => Err(invalid(text!(
             "{path} is a binary file ({bytes} bytes), not text. Use bash with file, xxd or strings to look into it.",
-            path = shown(path),
+            path = quoted(path),
             bytes = Field::Grouped(size)
         ))),
     }

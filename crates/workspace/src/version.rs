@@ -12,7 +12,7 @@ pub struct Version(u64);
 
 impl Version {
     /// Returns the version of these bytes.
-    pub fn of(content: &[u8]) -> Version {
+    pub fn compute(content: &[u8]) -> Version {
         let mut hashing = Hashing::default();
         content.chunks(PIECE).for_each(|piece| hashing.add(piece));
         hashing.finish()

@@ -131,7 +131,7 @@ fn checkers_are_listed() {
 /// Uses the system's own bubblewrap, if it is installed.
 #[test]
 fn bubblewrap_passes_the_tests_too() {
-    use toolfence_commands::trial::{self, Held};
+    use toolfence_commands::trial::{self, BarrierResult};
     use toolfence_sandbox::isolation::{Kind, Settings};
     let place = tempfile::tempdir().expect("a temporary folder can be made");
     let settings = Settings::new().at_most(Kind::Bubblewrap).helper(super::HELPER);
@@ -143,6 +143,7 @@ fn bubblewrap_passes_the_tests_too() {
     let root = rustix::process::geteuid().is_root();
     // For root only the limit of the namespace counts, and setting it needs a privilege that was already dropped.
     let open = |finding: &&trial::Finding| !(root && finding.attempt.to_string().starts_with("start as many"));
-    let broken: Vec<_> = found.findings.iter().filter(open).filter(|finding| finding.result != Held::Yes).collect();
+    let broken: Vec<_> =
+        found.findings.iter().filter(open).filter(|finding| finding.result != BarrierResult::Yes).collect();
     assert!(found.report.holds && found.findings.len() > 30 && broken.is_empty(), "{broken:#?}");
 }

@@ -23,7 +23,7 @@ fn command_environment(place: &Place, settings: Settings) -> BTreeMap<String, St
 
 fn outside(place: &Place) -> Vec<(OsString, OsString)> {
     let runner = place.runner();
-    environment::outside(std::env::vars_os(), runner.workspace().root().programs().search_path())
+    environment::without_sandbox(std::env::vars_os(), runner.workspace().root().programs().search_path())
 }
 
 fn texts(all: Vec<(OsString, OsString)>) -> BTreeMap<String, String> {

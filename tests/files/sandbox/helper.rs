@@ -23,7 +23,8 @@ struct Host {
 impl Host {
     fn new(place: &Place) -> Option<Host> {
         let runner = place.runner();
-        let environment = environment::outside(std::env::vars_os(), runner.workspace().root().programs().search_path());
+        let environment =
+            environment::without_sandbox(std::env::vars_os(), runner.workspace().root().programs().search_path());
         has_sandbox(&runner).then(|| Host { runner, environment })
     }
 

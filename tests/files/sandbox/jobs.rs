@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolfence_kit::made_anew;
 use toolfence_policy::toolbox::{NoProgress, Toolbox};
-use toolfence_policy::{AskMode, Cleared, Policy, Verdict};
+use toolfence_policy::{AskMode, ClearedCall, Policy, Verdict};
 use toolfence_protocol::{Args, ErrorCode, ToolCall, ToolResult};
 use toolfence_sandbox::isolation::Settings;
 use toolfence_tools::CommandRunner;
@@ -47,7 +47,7 @@ impl Session {
         )
     }
 
-    fn cleared(&self, tool: &str, args: Value) -> Cleared {
+    fn cleared(&self, tool: &str, args: Value) -> ClearedCall {
         let args: Value = serde_json::from_str(&own(&args.to_string())).expect("it was JSON");
         let args = if tool == "job" { args } else { super::writing(&self.runner, args) };
         let args: Args = args.as_object().expect("arguments are an object").clone().into_iter().collect();

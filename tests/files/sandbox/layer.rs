@@ -33,7 +33,7 @@ impl Layered {
 
     fn try_to_run(&self, command: &str) -> Result<LayerRun, RunError> {
         let workspace = self.runner.workspace();
-        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
+        let environment = environment::without_sandbox(std::env::vars_os(), workspace.root().programs().search_path());
         let (place, enclosure) = (self.place(), self.runner.enclosure());
         let project = LayeredProject { workspace, enclosure, place: &place, output: None, limits: Limits::default() };
         let folder = workspace.root().folder(".").expect("it is the root");

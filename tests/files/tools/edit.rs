@@ -97,7 +97,7 @@ fn edit_data_sets_and_removes_values() {
     assert!(!tools_on(&place).run("edit_data", json!({"path": "tsconfig.json", "edits": edits})).success);
 
     let value = EditValue { at: "/files".to_owned(), value: Some(json!(1)), remove: false };
-    let stale = EditData { base: Some(Version::of(b"other")), ..EditData::new("tsconfig.json", vec![value]) };
+    let stale = EditData { base: Some(Version::compute(b"other")), ..EditData::new("tsconfig.json", vec![value]) };
     let workspace = place.workspace();
     assert_eq!(workspace.changes().edit_data(&stale).unwrap_err().code, ErrorCode::Conflict);
 }
@@ -246,11 +246,11 @@ fn versions_protect_edits_without_tools() {
     place.file("f", TEN);
     let workspace = place.workspace();
     let seen = workspace.files().read(&ReadFile::new("f"), &Stop::default()).expect("it is text").version;
-    assert_eq!(seen, Some(Version::of(TEN.as_bytes())));
+    assert_eq!(seen, Some(Version::compute(TEN.as_bytes())));
     let mut wanted = EditFile::new("f", vec![EditLines { start_line: 1, end_line: 1, replacement: "one".into() }]);
     wanted.base = seen;
     let written = workspace.changes().edit(&wanted).expect("it is what was seen");
-    assert_eq!((written.before, written.after), (seen, Some(Version::of(place.content("f").as_bytes()))));
+    assert_eq!((written.before, written.after), (seen, Some(Version::compute(place.content("f").as_bytes()))));
     assert_eq!(workspace.changes().edit(&wanted).expect_err("it changed").code, ErrorCode::Conflict);
     assert_eq!(workspace.changes().write_over("f", "x\n", seen).expect_err("it changed").code, ErrorCode::Conflict);
     assert!(workspace.changes().write_over("f", "x\n", written.after).is_ok());
@@ -258,7 +258,7 @@ fn versions_protect_edits_without_tools() {
     place.file("large", &large);
     let wanted = ReadFile { start_line: Some(7), end_line: Some(9), ..ReadFile::new("large") };
     let seen = workspace.files().read(&wanted, &Stop::default()).expect("it is text").version;
-    assert_eq!(seen, Some(Version::of(large.as_bytes())));
+    assert_eq!(seen, Some(Version::compute(large.as_bytes())));
     place.file("huge", "line\n".repeat(3_000_000));
     assert_eq!(workspace.files().read(&ReadFile::new("huge"), &Stop::default()).expect("it is text").version, None);
 }

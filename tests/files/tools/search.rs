@@ -3,7 +3,7 @@
 use super::Place;
 use toolfence_protocol::ErrorCode::{Cancelled, InvalidArgument};
 use toolfence_workspace::EntryKind;
-use toolfence_workspace::{Found, ListFiles, Listing, SearchFiles, Stop};
+use toolfence_workspace::{ListFiles, Listing, SearchFiles, SearchResults, Stop};
 
 fn list(place: &Place, wanted: &ListFiles) -> Listing {
     place.workspace().files().list(wanted, &Stop::default()).expect("it can be listed")
@@ -13,7 +13,7 @@ fn paths(place: &Place, wanted: &ListFiles) -> Vec<String> {
     list(place, wanted).entries.into_iter().map(|entry| entry.path).collect()
 }
 
-fn search(place: &Place, wanted: &SearchFiles) -> Found {
+fn search(place: &Place, wanted: &SearchFiles) -> SearchResults {
     place.workspace().files().search(wanted, &Stop::default()).expect("it can be searched")
 }
 
@@ -177,12 +177,12 @@ fn work_that_is_stopped_ends_at_once() {
     let workspace = place.workspace();
     let stop = Stop::default();
     assert!(workspace.files().list(&ListFiles { limit: 9999, ..ListFiles::new(".") }, &stop).is_ok());
-    assert_eq!(stop.seen(), 2040);
+    assert_eq!(stop.visited(), 2040);
     stop.stop();
     let listed = workspace.files().list(&ListFiles::new("."), &stop).map(drop).map_err(|failure| failure.code);
     let found = workspace.files().search(&SearchFiles::new("x"), &stop).map(drop).map_err(|failure| failure.code);
     assert_eq!((listed, found), (Err(Cancelled), Err(Cancelled)));
-    assert_eq!(stop.seen(), 2040, "nothing was walked");
+    assert_eq!(stop.visited(), 2040, "nothing was walked");
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Place {
                     stash.set_mode(root, &path, new.mode())
                 }
                 (Some(old), Some(new)) if is_equal(&self.root().join(&path), &old, &next.join(&path), &new) => continue,
-                (old, _) => stash.put(root, &path, (folder.as_fd(), &name), old.is_some(), since),
+                (old, _) => stash.plan_entry(root, &path, (folder.as_fd(), &name), old.is_some(), since),
             }
             .expect("it can be planned");
         }

@@ -38,7 +38,7 @@ fn found(case: &Case) -> String {
     let language = toolfence_tools::validate::syntax::language(&case.name)
         .unwrap_or_else(|| panic!("{}: {} is known", case.title, case.name));
     let check = |text: &str| syntax::check(&case.name, text).unwrap_or_else(|| panic!("{}: it can be", case.title));
-    let lines = LineMap::of(&case.before, &case.after);
+    let lines = LineMap::new(&case.before, &case.after);
     let new = new_ones(&check(&case.before), &check(&case.after), |_| Some(&lines), language.sight);
     new.iter().map(|new| format!("{}:{} {}\n", new.line, new.column, new.message)).collect()
 }

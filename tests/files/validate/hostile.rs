@@ -74,11 +74,11 @@ fn many_errors_are_compared_in_time() {
     let text = |word: &str| (0..5000).map(|n| format!("{word} {n}\n")).collect::<String>();
     let (before, after) = (text("a"), text("b"));
     let errors = |word: &str| {
-        let one = |n: u64| toolfence_tools::validate::Diagnostic::of("x", n + 1, 1, format!("{word} is wrong"));
+        let one = |n: u64| toolfence_tools::validate::Diagnostic::new("x", n + 1, 1, format!("{word} is wrong"));
         (0..5000).map(one).collect::<Vec<_>>()
     };
     let started = Instant::now();
-    let lines = LineMap::of(&before, &after);
+    let lines = LineMap::new(&before, &after);
     let new = new_ones(&errors("a"), &errors("b"), |_| Some(&lines), toolfence_tools::validate::Sight::All);
     assert_eq!(new.len(), 5000);
     assert!(started.elapsed() < LONG);

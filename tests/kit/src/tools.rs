@@ -4,7 +4,7 @@ use crate::call;
 use serde_json::Value;
 use std::sync::Arc;
 use toolfence_policy::toolbox::{NoProgress, Toolbox};
-use toolfence_policy::{AskMode, Cleared, Facts, Policy, Verdict};
+use toolfence_policy::{AskMode, ClearedCall, Facts, Policy, Verdict};
 use toolfence_protocol::ToolResult;
 
 /// The tools of one conversation, and the host that the policy asks about their calls.
@@ -37,7 +37,7 @@ impl<H: Facts> Tools<H> {
     /// # Panics
     ///
     /// Panics if the policy does not clear it.
-    pub fn cleared(&self, tool: &str, args: Value) -> Cleared {
+    pub fn cleared(&self, tool: &str, args: Value) -> ClearedCall {
         match self.review(tool, args) {
             Verdict::Cleared(cleared) => cleared,
             other => panic!("{tool} is not cleared: {other:?}"),
@@ -62,7 +62,7 @@ impl<H: Facts> Tools<H> {
     /// # Panics
     ///
     /// Panics if the tool fails with a fatal error.
-    pub fn carry_out(&self, cleared: Cleared) -> ToolResult {
+    pub fn carry_out(&self, cleared: ClearedCall) -> ToolResult {
         block_on(self.toolbox.run(cleared, &NoProgress)).expect("tools do not fail with fatal errors")
     }
 }

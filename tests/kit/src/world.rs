@@ -1,7 +1,7 @@
 //! A simulated host for the policy, and calls from JSON.
 
 use serde_json::Value;
-use toolfence_policy::{AskMode, Facts, PathFact, Policy, ProgramFact, Seen};
+use toolfence_policy::{AskMode, EntryKind, Facts, PathFact, Policy, ProgramFact};
 use toolfence_protocol::{Args, ToolCall};
 
 /// A project at `/proj` with a link to a blocked file and one that leads out of the project. On this host `deploy` is a
@@ -39,8 +39,8 @@ impl Facts for World {
         }
     }
 
-    fn seen(&self, _: &str, path: &str) -> Seen {
-        if path.ends_with(".yaml") { Seen::File } else { Seen::Missing }
+    fn entry_kind(&self, _: &str, path: &str) -> EntryKind {
+        if path.ends_with(".yaml") { EntryKind::File } else { EntryKind::Missing }
     }
 
     fn is_plain_repository(&self, cwd: &str) -> bool {
@@ -83,8 +83,8 @@ impl Facts for Linked {
         self.world.program(program)
     }
 
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
-        self.world.seen(cwd, path)
+    fn entry_kind(&self, cwd: &str, path: &str) -> EntryKind {
+        self.world.entry_kind(cwd, path)
     }
 
     fn is_plain_repository(&self, cwd: &str) -> bool {

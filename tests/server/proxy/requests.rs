@@ -447,13 +447,13 @@ async fn null_is_passed_on_if_the_schema_allows_it() {
 struct Obeys(Form);
 
 impl Profiles for Obeys {
-    fn known(&self, _: &str) -> Learned {
+    fn load(&self, _: &str) -> Learned {
         let mut learned = Learned::default();
         (learned.reasoning, learned.grammar) = (Reasoning::Known, Some(self.0));
         learned
     }
 
-    fn learned(&self, _: &str, _: Learned, _: Learned) {}
+    fn store(&self, _: &str, _: Learned, _: Learned) {}
 }
 
 #[tokio::test]

@@ -76,12 +76,12 @@ struct Kept {
 }
 
 impl Profiles for Kept {
-    fn known(&self, model: &str) -> Learned {
+    fn load(&self, model: &str) -> Learned {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.known.lock().unwrap().get(model).copied().unwrap_or_default()
     }
 
-    fn learned(&self, model: &str, before: Learned, now: Learned) {
+    fn store(&self, model: &str, before: Learned, now: Learned) {
         assert_ne!(before, now);
         self.known.lock().unwrap().insert(model.to_owned(), now);
     }

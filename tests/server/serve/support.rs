@@ -212,7 +212,7 @@ impl Agents for Project {
         Ok(None)
     }
 
-    fn ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
+    fn turn_ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
 }
 
 /// The server and its folder.

@@ -511,10 +511,10 @@ const PIECES: &[&str] = &[
 /// A page displays any reply without active content.
 #[test]
 fn exported_pages_have_no_active_content() {
-    use toolfence_agent::transcript::export::{Results, Shown, html};
+    use toolfence_agent::transcript::export::{Parts, Results, html};
     use toolfence_agent::transcript::{Record, Role};
     let stored = no_session();
-    let shown = Shown { thoughts: true, results: Results::Full, ..Shown::default() };
+    let shown = Parts { thoughts: true, results: Results::Full, ..Parts::default() };
     let page = |content: String| {
         let thoughts = Some(content.clone());
         let of = |role| Record { role, content: content.clone(), thoughts: thoughts.clone(), ..Record::default() };
@@ -538,21 +538,21 @@ fn exported_pages_have_no_active_content() {
 }
 
 /// Returns a session without messages.
-fn no_session() -> toolfence_agent::transcript::Stored {
+fn no_session() -> toolfence_agent::transcript::StoredSession {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let head = "{\"v\":1,\"id\":\"0\",\"parent\":null,\"role\":\"head\",\"timestamp\":\"\",\"session\":{\"id\":\"a\",\"root\":\"/\"}}\n";
     std::fs::write(&path, head).unwrap();
-    toolfence_agent::transcript::Stored::read(&path).unwrap()
+    toolfence_agent::transcript::StoredSession::read(&path).unwrap()
 }
 
 /// Exports of the replies in the case files contain no call.
 #[test]
 fn exports_of_the_case_files_contain_no_call() {
-    use toolfence_agent::transcript::export::{Results, Shown, markdown};
+    use toolfence_agent::transcript::export::{Parts, Results, markdown};
     use toolfence_agent::transcript::{Record, Role};
     let stored = no_session();
-    let shown = Shown { thoughts: true, results: Results::Full, ..Shown::default() };
+    let shown = Parts { thoughts: true, results: Results::Full, ..Parts::default() };
     let cases = CaseFiles::of("parse").replies();
     assert!(cases.len() > 100);
     for case in cases {

@@ -7,7 +7,7 @@ use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use toolfence_policy::toolbox::{BoxFuture, Progress, Toolbox};
-use toolfence_policy::{Cleared, Pending};
+use toolfence_policy::{ClearedCall, Pending};
 use toolfence_protocol::{Catalog, Error, Text, ToolCall, ToolResult, text};
 use toolfence_session::Refusal;
 use toolfence_tools::{MadeChanges, ProjectChecks};
@@ -64,7 +64,7 @@ impl<'a> RunningCalls<'a> {
     }
 
     /// Starts a cleared call; [`running`](RunningCalls::running) returns its result.
-    pub(super) fn start(&mut self, cleared: Cleared) {
+    pub(super) fn start(&mut self, cleared: ClearedCall) {
         let note = self.open(cleared.call().clone());
         let toolbox = self.toolbox;
         // The checks record the errors of the unchanged project, so they need not run before a call that only reads.
@@ -110,12 +110,12 @@ impl<'a> RunningCalls<'a> {
 }
 
 /// Returns a title for a turn that has none: the call and its target, without secrets. Empty if the call only reads.
-pub(super) fn title_of(cleared: &Cleared, catalog: &Catalog) -> String {
+pub(super) fn title_of(cleared: &ClearedCall, catalog: &Catalog) -> String {
     let call = cleared.call();
     if !cleared.may_change() {
         return String::new();
     }
-    let telling = catalog.find(&call.name).and_then(|spec| spec.telling(&call.args));
+    let telling = catalog.find(&call.name).and_then(|spec| spec.summary_argument(&call.args));
     let text = format!("{} {}", call.name, telling.map_or("", |(_, text)| text.trim_start()));
     Redactor::new().text(text.trim_end()).into_owned()
 }

@@ -51,10 +51,10 @@ impl Replay {
     /// cut.
     pub fn new(replies: impl IntoIterator<Item = impl Into<String>>) -> Replay {
         let whole = |text: String| Recorded { text, finish: FinishReason::Stop };
-        Replay::of(replies.into_iter().map(Into::into).map(whole).collect())
+        Replay::from_recorded(replies.into_iter().map(Into::into).map(whole).collect())
     }
 
-    fn of(replies: Vec<Recorded>) -> Replay {
+    fn from_recorded(replies: Vec<Recorded>) -> Replay {
         Replay { replies, next: AtomicUsize::new(0), chunk: usize::MAX, delay: Duration::ZERO }
     }
 
@@ -85,7 +85,7 @@ impl Replay {
             }
             Recorded { text: lines.join("\n"), finish }
         });
-        Ok(Replay::of(whole.collect()))
+        Ok(Replay::from_recorded(whole.collect()))
     }
 
     /// Sets the length of the pieces in bytes (a piece has at least one character), and the pause before each.
@@ -97,7 +97,7 @@ impl Replay {
     }
 
     /// Returns the number of replies that were not played yet.
-    pub fn left(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         self.replies.len().saturating_sub(self.next.load(Ordering::Relaxed))
     }
 
@@ -199,7 +199,7 @@ mod tests {
             (words(&["las", "t"]), FinishReason::Cut),
         ];
         assert_eq!(all, wanted);
-        assert_eq!(replay.left(), 0);
+        assert_eq!(replay.remaining(), 0);
         let error = replay.stream(&[], &mut Pieces(Vec::new(), 1)).await.unwrap_err();
         assert!(error.to_string().contains("it has 3 replies"), "{error}");
     }

@@ -145,7 +145,7 @@ fn without_shapes(text: &str) -> Option<String> {
 fn next(text: &str, from: usize) -> Option<Secret<'static>> {
     let bytes = text.as_bytes();
     (from..bytes.len()).find_map(|at| match bytes[at] {
-        b'=' | b':' => named::at(bytes, at),
+        b'=' | b':' => named::find_value(bytes, at),
         b'-' => shapes::private_key(bytes, at).or_else(|| options::option(bytes, at)),
         b'p' => shapes::token(bytes, at).or_else(|| named::netrc(bytes, at)),
         b's' | b'c' => shapes::token(bytes, at).or_else(|| options::setting(bytes, at)),

@@ -124,7 +124,7 @@ fn is_place(value: &[u8]) -> bool {
 }
 
 /// Finds the value after `=` or `:` if the name before it is that of a secret, or the password after `://`.
-pub(super) fn at(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
+pub(super) fn find_value(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     if bytes[at..].starts_with(b"://") {
         return password(bytes, at + 3);
     }

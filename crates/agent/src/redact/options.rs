@@ -224,11 +224,11 @@ pub(super) fn option(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
     let is_name = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let word = &near[..near.iter().take_while(|byte| is_name(byte)).count()];
     if let Some(name) = word.strip_prefix(b"--").filter(|name| is_secret(name)) {
-        let (start, form) = apart(bytes, at + 2 + name.len())?;
+        let (start, form) = separate_value(bytes, at + 2 + name.len())?;
         return value(bytes, start, form, SecretPart::All);
     }
     if NAMES_OF_ONE_DASH.iter().any(|name| word.strip_prefix(b"-") == Some(name.as_bytes())) {
-        let (start, form) = apart(bytes, at + word.len())?;
+        let (start, form) = separate_value(bytes, at + word.len())?;
         return openssl_password(bytes, start, form);
     }
     let second = *word.get(1)?;
@@ -275,7 +275,7 @@ fn short_option_value(bytes: &[u8], end: usize, short: &ShortOption) -> Option<S
         ValuePlace::Attached | ValuePlace::Both if quoted && !closes(bytes, end) => beginning(bytes, end)?,
         ValuePlace::Attached => return None,
         _ if short.option.starts_with("--") && bytes.get(end) == Some(&b'=') => beginning(bytes, end)?,
-        _ => apart(bytes, end)?,
+        _ => separate_value(bytes, end)?,
     };
     value(bytes, start, form, short.part)
 }
@@ -321,7 +321,7 @@ pub(super) fn setting(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
             end = word + option.len();
         }
     }
-    let (start, form) = apart(bytes, end)?;
+    let (start, form) = separate_value(bytes, end)?;
     // Keys of git have a section; `git config password` would be part of a sentence.
     let is_key = program != "git" || name.contains('.');
     if is_key { value(bytes, start, form, SecretPart::All) } else { None }
@@ -365,7 +365,7 @@ fn is_secret(name: &[u8]) -> bool {
 }
 
 /// Returns the offset of a value that is the next word, which may be the next text of a list: `"--token", "X"`.
-fn apart(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
+fn separate_value(bytes: &[u8], from: usize) -> Option<(usize, ValueForm)> {
     /// Whitespace and punctuation between two texts of a list.
     const MOST_BETWEEN: usize = 24;
     let near = &bytes[from..bytes.len().min(from + MOST_BETWEEN)];

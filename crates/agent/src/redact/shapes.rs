@@ -91,7 +91,7 @@ pub(super) fn token(bytes: &[u8], at: usize) -> Option<Secret<'static>> {
         true => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
         false => is_token(byte) || byte == b'.',
     };
-    let body = near(bytes, start, is_body);
+    let body = leading_run(bytes, start, is_body);
     let is_one = match what {
         "JWT" => body.iter().filter(|&&byte| byte == b'.').count() >= 2,
         "AWS key id" => !bytes.get(start + body.len()).is_some_and(u8::is_ascii_lowercase),
@@ -119,7 +119,7 @@ fn without_stop(bytes: &[u8], end: usize) -> usize {
 
 /// Returns the characters of a kind at `start`, no more than needed to classify them, because rejected text is scanned
 /// again.
-fn near(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> &[u8] {
+fn leading_run(bytes: &[u8], start: usize, is_one: impl Fn(u8) -> bool) -> &[u8] {
     const LOOKED_AT: usize = 512;
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
     &near[..near.iter().take_while(|&&byte| is_one(byte)).count()]

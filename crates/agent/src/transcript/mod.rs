@@ -1,6 +1,6 @@
 //! Records a session as JSON lines while it runs, and reads it again to resume it.
 //!
-//! [`Transcript`] writes the records of one session, [`Store`] finds the sessions of a project, [`Stored`] is a session
+//! [`Transcript`] writes the records of one session, [`Store`] finds the sessions of a project, [`StoredSession`] is a session
 //! read from a file, and `export` renders it as a page (feature `pages`). `schema.json` in this folder describes a
 //! record.
 //!
@@ -29,7 +29,7 @@ mod rfc3339;
 mod store;
 mod write;
 
-pub use read::{Stored, lines};
+pub use read::{StoredSession, lines};
 pub use record::{
     Fork, Head, HistoryImage, Kind, Record, RecordedAnswer, RecordedCall, RecordedDecision, RecordedError,
     RecordedResult, RecordedTimes, Role, Tokens,

@@ -17,7 +17,7 @@ const LONGEST: u64 = 256 << 20;
 /// A session read from its file.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Stored {
+pub struct StoredSession {
     /// The description of the session.
     pub head: Head,
     /// The instructions of the model.
@@ -32,24 +32,24 @@ pub struct Stored {
     pub unreadable: usize,
 }
 
-impl Stored {
+impl StoredSession {
     /// Reads a whole session. A last line without a newline comes from a killed process and is dropped.
     ///
     /// # Errors
     /// Fails if the file cannot be read, does not begin with a head, or has lines of a newer version.
-    pub fn read(path: &Path) -> Result<Stored> {
-        Stored::read_with(path, true)
+    pub fn read(path: &Path) -> Result<StoredSession> {
+        StoredSession::read_with(path, true)
     }
 
     /// Reads a session to resume it, which needs no lines.
     ///
     /// # Errors
-    /// Returns the errors of [`Stored::read`].
-    pub(super) fn read_records(path: &Path) -> Result<Stored> {
-        Stored::read_with(path, false)
+    /// Returns the errors of [`StoredSession::read`].
+    pub(super) fn read_records(path: &Path) -> Result<StoredSession> {
+        StoredSession::read_with(path, false)
     }
 
-    fn read_with(path: &Path, keeps_lines: bool) -> Result<Stored> {
+    fn read_with(path: &Path, keeps_lines: bool) -> Result<StoredSession> {
         let mut lines = Lines::open(path)?;
         let not_one = || {
             let message = text!(
@@ -60,7 +60,7 @@ impl Stored {
         };
         let first = lines.next().ok_or_else(not_one)??;
         let head = record(first, path)?.filter(|record| record.role == Role::Head).ok_or_else(not_one)?;
-        let mut stored = Stored {
+        let mut stored = StoredSession {
             head: head.session.ok_or_else(not_one)?,
             instructions: head.content,
             began: head.timestamp,
@@ -194,7 +194,7 @@ pub(super) fn turns(records: &[Record]) -> Vec<Turn> {
                 turn.images.extend_from_slice(&record.images);
             }
         } else if record.role == Role::Assistant {
-            turn.replies.push(Reply { text: record.sent().to_owned(), ..Reply::default() });
+            turn.replies.push(Reply { text: record.sent_text().to_owned(), ..Reply::default() });
         } else if let (Some(result), Some(reply)) = (record.result(), turn.replies.last_mut()) {
             reply.calls.extend(record.tool_call.as_ref().and_then(RecordedCall::call));
             reply.results.push(result);

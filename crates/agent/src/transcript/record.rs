@@ -275,12 +275,12 @@ impl Record {
     }
 
     /// Returns the text of a reply that is sent back to the model.
-    pub fn sent(&self) -> &str {
+    pub fn sent_text(&self) -> &str {
         self.kept.as_deref().or(self.raw.as_deref()).unwrap_or(&self.content)
     }
 
     /// Returns a reply as the model wrote it.
-    pub fn written(&self) -> &str {
+    pub fn written_text(&self) -> &str {
         self.raw.as_deref().unwrap_or(&self.content)
     }
 
@@ -362,7 +362,7 @@ impl RecordedCall {
     }
 
     /// Creates the record of a parsed call.
-    pub(super) fn of(call: &ToolCall) -> RecordedCall {
+    pub(super) fn from_call(call: &ToolCall) -> RecordedCall {
         RecordedCall {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -377,7 +377,7 @@ impl RecordedCall {
 
 impl RecordedResult {
     /// Creates the record of a result. Its failure is written in the language that the model received it in.
-    pub(super) fn of(result: &ToolResult, language: Language) -> RecordedResult {
+    pub(super) fn from_result(result: &ToolResult, language: Language) -> RecordedResult {
         let words = |text: &Text| text.render(language);
         RecordedResult {
             tool_name: result.tool.clone(),

@@ -9,7 +9,7 @@ use super::record::{
 };
 use crate::backend::Usage;
 use std::collections::{HashMap, VecDeque};
-use toolfence_policy::{Cleared, Decision, Pending};
+use toolfence_policy::{ClearedCall, Decision, Pending};
 use toolfence_protocol::parse::Event;
 use toolfence_protocol::{Error, ErrorCode, Image, ToolResult};
 use toolfence_session::{Action, Answer, Note, Session, StopReason, Turn};
@@ -134,7 +134,7 @@ impl Transcript {
                 return recording.reply.thoughts.push_str(&prose);
             }
             Event::Reasoning { text, .. } => return recording.reply.thoughts.push_str(text),
-            Event::Call { call, .. } => RecordedCall::of(call),
+            Event::Call { call, .. } => RecordedCall::from_call(call),
             Event::Malformed { id, .. } | Event::Incomplete { id, .. } => {
                 RecordedCall { id: id.to_string(), ..RecordedCall::default() }
             }
@@ -145,7 +145,7 @@ impl Transcript {
         }
     }
 
-    fn update_running_call(&mut self, cleared: &Cleared) {
+    fn update_running_call(&mut self, cleared: &ClearedCall) {
         let by = if cleared.is_approved() { "person" } else { "policy" };
         let call = cleared.call();
         self.record_decision(&call.id, cleared.decision(), by);
@@ -200,7 +200,7 @@ impl Transcript {
         call.decision = recording.decisions.remove(&result.id).or_else(by_result);
         let mut record = Record::new(Role::Tool, "");
         record.tool_call = Some(call);
-        record.tool_result = Some(RecordedResult::of(result, session.language()));
+        record.tool_result = Some(RecordedResult::from_result(result, session.language()));
         record.images.clone_from(&result.images);
         self.append(record);
     }
@@ -304,7 +304,7 @@ impl Transcript {
         record.has_calls = has_calls;
         record.thoughts = Some(thoughts).filter(|thoughts| !thoughts.trim().is_empty());
         record.raw = Some(raw).filter(|raw| *raw != record.content);
-        if kept != record.written() {
+        if kept != record.written_text() {
             record.kept = Some(kept.to_owned());
         }
         self.append(record);

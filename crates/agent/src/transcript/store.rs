@@ -1,7 +1,7 @@
 //! Lists and finds the sessions of a person's projects.
 
 use super::record::{Fork, Kind, Record, Role};
-use super::write::Locked;
+use super::write::LockedFile;
 use std::fs::{DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ impl Store {
         let Some(before) = SystemTime::now().checked_sub(age) else { return };
         for path in [self.folder(root), self.runs(root)].iter().flat_map(|folder| files(folder)) {
             let old = std::fs::metadata(&path).and_then(|meta| meta.modified()).is_ok_and(|changed| changed < before);
-            if old && let Ok(Ok(_locked)) = File::open(&path).map(Locked::new) {
+            if old && let Ok(Ok(_locked)) = File::open(&path).map(LockedFile::new) {
                 // The lock shows that no program has the session open. If another program deleted the file first,
                 // nothing is left to do.
                 let _ = std::fs::remove_file(&path);

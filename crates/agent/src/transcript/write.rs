@@ -1,6 +1,6 @@
 //! Writes the file of one session.
 
-use super::read::Stored;
+use super::read::StoredSession;
 use super::record::{Fork, Head, Kind, Record, Role};
 use super::recording::Recording;
 use super::rfc3339;
@@ -34,7 +34,7 @@ pub struct Transcript {
     model: Option<String>,
     redactor: Option<Redactor>,
     /// The open, locked file with the length of its whole lines, or `None` until there is something to write.
-    file: Option<(Locked, u64)>,
+    file: Option<(LockedFile, u64)>,
     /// Whether the file has a reply. A file without one is removed.
     has_reply: bool,
     /// The number of the next record.
@@ -60,7 +60,7 @@ impl Transcript {
     pub fn create(folder: &Path, root: &Path) -> Result<Transcript> {
         let id = random_name().map_err(|cause| Error::because(text!("name the session"), cause))?;
         let head = Head { id, root: root.display().to_string(), ..Head::default() };
-        Ok(Transcript::of(folder.join(format!("{}.jsonl", head.id)), head))
+        Ok(Transcript::new(folder.join(format!("{}.jsonl", head.id)), head))
     }
 
     /// Resumes the session in this file. An incomplete last line of a killed process is removed.
@@ -74,12 +74,12 @@ impl Transcript {
         // Locked before it is read, so that no other process appends a record in between.
         let mut file = lock(OpenOptions::new().read(true).append(true).open(path).map_err(failed)?, path)?;
         let length = whole_lines(&mut file.0).map_err(failed)?;
-        let stored = Stored::read_records(path)?;
+        let stored = StoredSession::read_records(path)?;
         // The next record must not continue the partial line of a killed process.
         if file.0.metadata().map_err(failed)?.len() > length {
             file.0.set_len(length).map_err(failed)?;
         }
-        let mut transcript = Transcript::of(path.to_owned(), stored.head);
+        let mut transcript = Transcript::new(path.to_owned(), stored.head);
         transcript.file = Some((file, length));
         transcript.next = next_id(&stored.records);
         transcript.turn = stored.records.last().map_or(0, |record| record.turn);
@@ -97,7 +97,7 @@ impl Transcript {
     /// # Errors
     /// Fails if the file cannot be read, if it has no such message, or if the new file cannot be written.
     pub fn fork(path: &Path, message: Option<&str>) -> Result<Transcript> {
-        let stored = Stored::read(path)?;
+        let stored = StoredSession::read(path)?;
         let last = match message {
             None => stored.records.len(),
             Some(wanted) => match stored.records.iter().position(|record| record.id == wanted) {
@@ -122,7 +122,7 @@ impl Transcript {
         let fork = Some(Fork { session: stored.head.id.clone(), message: from });
         let head = Head { id, fork, ..stored.head };
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut transcript = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
+        let mut transcript = Transcript::new(folder.join(format!("{}.jsonl", head.id)), head);
         let mut text = transcript.head_line(&stored.instructions);
         // Lines are copied verbatim, to keep fields that this version does not know.
         for line in &stored.lines[..last] {
@@ -157,14 +157,14 @@ impl Transcript {
         self.sync_file();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let head = Head { id, root: self.head.root.clone(), ..Head::default() };
-        let mut next = Transcript::of(folder.join(format!("{}.jsonl", head.id)), head);
+        let mut next = Transcript::new(folder.join(format!("{}.jsonl", head.id)), head);
         next.model = self.model.take();
         next.redactor = self.redactor.take();
         next.trouble = self.trouble.take();
         next
     }
 
-    fn of(path: PathBuf, head: Head) -> Transcript {
+    fn new(path: PathBuf, head: Head) -> Transcript {
         Transcript {
             path,
             head,
@@ -228,7 +228,7 @@ impl Transcript {
     /// Returns the records without the head, as they were when the session was opened. Empty once an agent has the
     /// transcript.
     #[doc(hidden)]
-    pub fn stored(&self) -> &[Record] {
+    pub fn stored_records(&self) -> &[Record] {
         &self.stored
     }
 
@@ -352,7 +352,7 @@ impl Transcript {
         }
         let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
         // No other process knows the name yet, so none can hold the lock.
-        let mut file = Locked::new(file).unwrap_or_else(Locked);
+        let mut file = LockedFile::new(file).unwrap_or_else(LockedFile);
         file.0.write_all(text.as_bytes())?;
         self.file = Some((file, text.len() as u64));
         Ok(())
@@ -391,32 +391,32 @@ fn next_id(records: &[Record]) -> u64 {
 /// A file with its lock. The lock is released explicitly, not only by closing the file: a child that another thread is
 /// just starting has inherited the file and would hold the lock until `exec`.
 #[derive(Debug)]
-pub(super) struct Locked(File);
+pub(super) struct LockedFile(File);
 
-impl Locked {
+impl LockedFile {
     /// Locks the file, or returns it if another process holds the lock.
-    pub(super) fn new(file: File) -> std::result::Result<Locked, File> {
+    pub(super) fn new(file: File) -> std::result::Result<LockedFile, File> {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(file),
             // On a file system without locks no other process has one either.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Locked(file)),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(LockedFile(file)),
         }
     }
 }
 
-impl Drop for Locked {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
 }
 
 /// Locks the file against other writers.
-fn lock(mut file: File, path: &Path) -> Result<Locked> {
+fn lock(mut file: File, path: &Path) -> Result<LockedFile> {
     /// The number of attempts. A process that was just killed holds its locks for a moment.
     const MOMENTS: u32 = 10;
     const MOMENT: Duration = Duration::from_millis(20);
     for _ in 0..MOMENTS {
-        match Locked::new(file) {
+        match LockedFile::new(file) {
             Ok(locked) => return Ok(locked),
             Err(held) => file = held,
         }
@@ -473,7 +473,7 @@ fn whole_lines(file: &mut File) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::Locked;
+    use super::LockedFile;
     use std::fs::File;
 
     /// Dropping the lock releases it although another descriptor of the file stays open: a child process has such a
@@ -484,10 +484,10 @@ mod tests {
         let path = folder.path().join("session.jsonl");
         let file = File::create(&path).unwrap();
         let inherited = file.try_clone().unwrap();
-        let locked = Locked::new(file).unwrap();
-        assert!(Locked::new(File::open(&path).unwrap()).is_err());
+        let locked = LockedFile::new(file).unwrap();
+        assert!(LockedFile::new(File::open(&path).unwrap()).is_err());
         drop(locked);
-        assert!(Locked::new(File::open(&path).unwrap()).is_ok());
+        assert!(LockedFile::new(File::open(&path).unwrap()).is_ok());
         drop(inherited);
     }
 }

@@ -11,7 +11,7 @@ use crate::json_output::JsonOutput;
 use crate::mentions::Mentions;
 use crate::model::Model;
 use crate::rules;
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use crate::view::View;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -30,10 +30,10 @@ pub(crate) fn run(
     let model = Model::open(&rules.config, &rules.persona, &project)?;
     let mut agent = begin(&project, &rules, &model, start)?.agent;
     // Only the prompt can mention files: piped text is not trusted.
-    let found = Mentions::of(prompt, &project.workspace, agent.session().room());
-    found.notes.iter().for_each(tell);
-    found.summary().iter().for_each(tell);
-    let with_files = found.below(prompt);
+    let found = Mentions::collect(prompt, &project.workspace, agent.session().room());
+    found.notes.iter().for_each(print_note);
+    found.summary().iter().for_each(print_note);
+    let with_files = found.append_to(prompt);
     let question = if piped.is_empty() { with_files } else { format!("{with_files}\n\n{piped}") };
     images::attach(&project, &rules, &mut agent, &[images, &found.images].concat())?;
     let person = AtTheTerminal::new();
@@ -56,8 +56,8 @@ pub(crate) fn run(
     project.print_notes();
     report_recording_error(&mut agent);
     if options.stats {
-        tell(&model.cost(&rules, &agent.turn_usage()));
+        print_note(&model.cost(&rules, &agent.turn_usage()));
     }
-    not_kept.line(rules.policy.settings().ask).iter().for_each(tell);
+    not_kept.line(rules.policy.settings().ask).iter().for_each(print_note);
     status_of(&stopped.map_err(Failure::broken)?)
 }

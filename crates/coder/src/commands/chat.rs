@@ -4,7 +4,7 @@ use crate::args::Options;
 use crate::by_hand;
 use crate::choices::{AskMode, EditKeys};
 use crate::clipboard;
-use crate::commands::sessions::{self, Begun, Start};
+use crate::commands::sessions::{self, OpenedConversation, Start};
 use crate::commands::{export, keep, mcp, policy, stats, stdin_lines, undo};
 use crate::config::{Layers, trust};
 use crate::confirm::{self, AtTheTerminal};
@@ -24,8 +24,8 @@ use crate::rules::{self, Rules, with_persona};
 use crate::runtime::{TWICE, Turns};
 use crate::servers;
 use crate::shown::{Words, language};
-use crate::slash::{self, Act, Argument, Own, RESTART, Slash};
-use crate::terminal::{Style, Terminal, tell};
+use crate::slash::{self, Act, Argument, RESTART, Slash, UserCommand};
+use crate::terminal::{Style, Terminal, print_note};
 use crate::view::{View, describe_compaction};
 use clap::ValueEnum;
 use std::io::{ErrorKind, IsTerminal, stdin, stdout};
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     let asks = stdin().is_terminal() && stdout().is_terminal();
     let (project, rules) = rules::open_with_servers(options, asks)?;
     let model = Model::open(&rules.config, &rules.persona, &project)?;
-    let Begun { agent, resumed } = sessions::begin(&project, &rules, &model, start)?;
+    let OpenedConversation { agent, resumed } = sessions::begin(&project, &rules, &model, start)?;
     let turns = Turns::new()?;
     let mut out = Terminal::stdout();
     let root = project.workspace.root_path().display().to_string();
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options, start: &Start, first: Option<&str>) -> Resu
     }
     show(&resumed, &agent, &mut out)?;
     let (own, notes) = slash::find(&project.places);
-    notes.iter().for_each(tell);
+    notes.iter().for_each(print_note);
     let known = model.server.iter().map(|server| server.model().to_owned()).collect();
     let models = Arc::new(Mutex::new(known));
     let input = Input::open(&project, &rules, &model, &own, Arc::clone(&models))?;
@@ -127,10 +127,10 @@ impl Input {
         project: &Project,
         rules: &Rules,
         model: &Model,
-        own: &[Own],
+        own: &[UserCommand],
         models: Arc<Mutex<Vec<String>>>,
     ) -> Result<Input, Failure> {
-        let (personas, state) = (Folders::of(&project.places), project.places.state.as_deref());
+        let (personas, state) = (Folders::new(&project.places), project.places.state.as_deref());
         let completions = Completions {
             commands: slash::all(own),
             personas: Some(personas),
@@ -156,7 +156,7 @@ impl Input {
             match turns.in_editor(|| editor.read(mark, context)) {
                 Ok(typed) => return Ok(Some(typed)),
                 Err(why) => {
-                    tell(&text!(
+                    print_note(&text!(
                         "the line editor does not work on this terminal ({why}); plain lines are read instead",
                         why
                     ));
@@ -198,7 +198,7 @@ struct Conversation {
     agent: Agent,
     turns: Turns,
     out: Terminal,
-    own: Vec<Own>,
+    own: Vec<UserCommand>,
     /// The text from the user's editor. The line editor starts with it; without a line editor it is sent at once.
     draft: Option<String>,
     /// The last result of a call.
@@ -232,7 +232,7 @@ impl Conversation {
                     // If the editor fails, the typed line is kept.
                     let text = self.in_editor(&text)?.unwrap_or(text);
                     if let Input::Edited(editor) = &mut input {
-                        editor.put(&text);
+                        editor.insert_text(&text);
                     }
                     continue;
                 }
@@ -254,7 +254,7 @@ impl Conversation {
             match (self.draft.take(), &mut input) {
                 (None, _) => {}
                 // The text returns to the line editor, so that the user can review and correct it before it is sent.
-                (Some(text), Input::Edited(editor)) => editor.put(&text),
+                (Some(text), Input::Edited(editor)) => editor.insert_text(&text),
                 (Some(text), Input::Lines(_)) => self.send(&text)?,
             }
         }
@@ -414,7 +414,7 @@ impl Conversation {
         self.switch_to(begun)
     }
 
-    fn switch_to(&mut self, begun: Begun) -> Result<(), Failure> {
+    fn switch_to(&mut self, begun: OpenedConversation) -> Result<(), Failure> {
         self.agent = begun.agent;
         // Plan mode carries over to the other conversation.
         if self.plans {
@@ -455,7 +455,7 @@ impl Conversation {
     /// and asks.
     fn is_trusted(&mut self, file: &Path, text: &str) -> Result<bool, Failure> {
         let places = &self.project.places;
-        if trust::holds(places, file, text) {
+        if trust::is_trusted(places, file, text) {
             return Ok(true);
         }
         let files = [(file.to_owned(), text.to_owned())];
@@ -504,7 +504,7 @@ impl Conversation {
         let places = self.project.places.clone();
         let (layers, _) = with_persona(Layers::read(&self.options)?)?;
         let config = layers.merged();
-        let Some(wanted) = servers::wanted(&config, &places, Some(name)).pop() else {
+        let Some(wanted) = servers::prepare(&config, &places, Some(name)).pop() else {
             return Err(Failure::wrong_use(super::mcp::no_such_server(name)));
         };
         if !servers::has_secrets_of(wanted.rule(), &self.rules.config) {
@@ -536,9 +536,9 @@ impl Conversation {
         };
         if let Ok(started) = &server.started {
             if !started.is_sandboxed() {
-                tell(&text!("The MCP server {name} runs without a sandbox.", name));
+                print_note(&text!("The MCP server {name} runs without a sandbox.", name));
             }
-            started.notes().iter().for_each(tell);
+            started.notes().iter().for_each(print_note);
         }
         // The server may describe other tools now than those that the user trusted.
         server.offered = server.is_trusted(&places);
@@ -558,7 +558,7 @@ impl Conversation {
 
     /// Sends a message with the files and images that it mentions.
     fn send(&mut self, message: &str) -> Result<(), Failure> {
-        let found = Mentions::of(message, &self.project.workspace, self.agent.session().room());
+        let found = Mentions::collect(message, &self.project.workspace, self.agent.session().room());
         found.notes.iter().try_for_each(|note| self.out.styled_line(Style::Bad, note))?;
         if let Err(failure) = images::attach(&self.project, &self.rules, &mut self.agent, &found.images) {
             // The user mentioned these images, so the message is not sent without them.
@@ -567,7 +567,7 @@ impl Conversation {
         if let Some(line) = found.summary() {
             self.out.styled_line(Style::Dim, &line)?;
         }
-        self.run_turn(&found.below(message))
+        self.run_turn(&found.append_to(message))
     }
 
     /// Runs a shell command as the user, without policy and sandbox. The model gets the output with the next message.
@@ -706,7 +706,7 @@ impl Conversation {
         let Some(result) = last else { return out.line(&text!("no call has a result yet")) };
         let overflow = outcome::overflow_of(result).map(|id| overflow_file::open(project.workspace.root(), id));
         let Some(Ok(file)) = overflow else {
-            return outcome::whole(result).iter().try_for_each(|(style, line)| {
+            return outcome::full_rows(result).iter().try_for_each(|(style, line)| {
                 let line = if out.is_terminal() { outcome::printed_line(line) } else { line.clone() };
                 out.exact_line(*style, &line)
             });
@@ -741,7 +741,7 @@ impl Conversation {
         let Some(answer) = texts.rev().find(|text| !text.is_empty()) else {
             return self.out.line(&text!("there is no answer yet"));
         };
-        let line = match clipboard::put(answer) {
+        let line = match clipboard::copy(answer) {
             Ok(()) => text!(
                 "sent {bytes} bytes to the terminal's clipboard; some terminals ignore that",
                 bytes = answer.len()
@@ -785,7 +785,7 @@ impl Conversation {
         project.print_notes();
         sessions::report_recording_error(agent);
         if options.stats {
-            tell(&model.cost(rules, &agent.turn_usage()));
+            print_note(&model.cost(rules, &agent.turn_usage()));
         }
         model.store_learned(agent);
         let failed = match stopped {

@@ -9,7 +9,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::rules::read_dialects;
 use crate::runtime::{Signals, run_with_signals};
 use crate::shown::Words;
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, print_note};
 use std::future::pending;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,7 +32,9 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
         let mut watch = Watch { clipboard, parser, seen: None, replaced: None };
         // Text that was copied before the start is not a reply.
         watch.seen = watch.clipboard.read().await?.as_deref().map(fingerprint);
-        tell(&text!("watching the clipboard: copy a reply of the model, then paste the results. Ctrl-C ends this."));
+        print_note(&text!(
+            "watching the clipboard: copy a reply of the model, then paste the results. Ctrl-C ends this."
+        ));
         let mut parts = Vec::new().into_iter();
         loop {
             tokio::select! {
@@ -47,7 +49,7 @@ pub(crate) fn run(options: &Options, arguments: &ClipArguments) -> Result<ExitCo
                 () = wait_for_next_part(parts.len()) => {}
             }
             if let Some(part) = parts.next() {
-                match watch.put(&part).await {
+                match watch.copy(&part).await {
                     // A failing bell is ignored.
                     Ok(()) => drop(Terminal::stdout().drawn("\x07")),
                     // The calls have run, so their results must not be lost.
@@ -77,7 +79,7 @@ struct Watch {
     parser: parse::Options,
     /// The fingerprint of the last text. The text itself may be private, so it is not kept.
     seen: Option<Digest>,
-    /// The fingerprint of the text that [`put`](Watch::put) replaced, until the clipboard has another one. A clipboard
+    /// The fingerprint of the text that [`copy`](Watch::copy) replaced, until the clipboard has another one. A clipboard
     /// may return its former text for a moment, and a reply must not run twice.
     replaced: Option<Digest>,
 }
@@ -108,15 +110,15 @@ impl Watch {
     }
 
     /// Puts a text into the clipboard and remembers its fingerprint, so that it is not read back as a reply.
-    async fn put(&mut self, text: &str) -> Result<(), Failure> {
+    async fn copy(&mut self, text: &str) -> Result<(), Failure> {
         self.replaced = self.seen.replace(fingerprint(text));
-        self.clipboard.put(text).await
+        self.clipboard.copy(text).await
     }
 }
 
 /// Returns the fingerprint of a text. Trailing white space is ignored because some clipboards change the last line end.
 fn fingerprint(text: &str) -> Digest {
-    Digest::of(text.trim_end().as_bytes())
+    Digest::compute(text.trim_end().as_bytes())
 }
 
 /// Returns whether a text contains a call, or a block that was meant as one.
@@ -141,7 +143,7 @@ async fn run_calls(
     let mut results = String::new();
     let mut print = |report| {
         match report {
-            Report::Note(note) => tell(&note),
+            Report::Note(note) => print_note(&note),
             Report::Debug(line) => crate::debug::write(&line),
             Report::Call { label, success: true, .. } => {
                 Terminal::stdout().hanging(&text!("done: {call}", call = label).words())?;

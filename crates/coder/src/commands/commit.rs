@@ -12,7 +12,7 @@ use crate::rules::{self, Rules};
 use crate::runtime::{self, cannot_start};
 use crate::shown::{Words, language};
 use crate::status::{self, What};
-use crate::terminal::{Terminal, columns_of_the_terminal, tell};
+use crate::terminal::{Terminal, columns_of_the_terminal, print_note};
 use std::io::{ErrorKind as IoErrorKind, Write};
 use std::ops::ControlFlow;
 use std::os::unix::process::ExitStatusExt;
@@ -100,7 +100,7 @@ fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> 
     options.settled_only = true;
     // The profile fills in what the settings leave open.
     if options.reasoning == Reasoning::Unknown {
-        options.reasoning = model.learned().reasoning;
+        options.reasoning = model.profile_facts().reasoning;
     }
     let window = rules.window().and_then(|tokens| usize::try_from(tokens).ok());
     let bytes = window.map_or(DIFF_BYTES, |tokens| DIFF_BYTES.min(tokens.saturating_mul(BYTES_A_TOKEN)));
@@ -114,7 +114,7 @@ fn propose(project: &Project, rules: &Rules, next: &NextCommit, stats: bool) -> 
     };
     let reply = replied.map_err(|error| Failure::broken(error.text()))?;
     if stats {
-        tell(&model.cost(rules, &reply.usage));
+        print_note(&model.cost(rules, &reply.usage));
     }
     if reply.finish != FinishReason::Stop {
         return Err(reply.broke_off.map_or_else(|| unfinished(reply.finish), Failure::broken));
@@ -143,7 +143,7 @@ impl Sink for Reply {
             Chunk::Text(text) => self.text.push_str(text),
             Chunk::Usage(usage) => self.usage = usage,
             Chunk::BrokeOff(why) => self.broke_off = Some(why.clone()),
-            Chunk::Waits { why, .. } => tell(why),
+            Chunk::Waits { why, .. } => print_note(why),
             _ => {}
         }
         if self.text.len() > LONGEST_REPLY { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

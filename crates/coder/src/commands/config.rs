@@ -3,7 +3,7 @@
 use crate::args::{BackendsArguments, ConfigCommand, Options, ProfileArguments, ShowArguments, TrustArguments};
 use crate::commands::undo::age;
 use crate::config::places::{self, Places};
-use crate::config::profile::{Known, Profiles, counting};
+use crate::config::profile::{Profiles, StoredProfile, counting};
 use crate::config::value::{Layer, Origin, Row, Shape};
 use crate::config::{Config, Layers, ProjectFile, documented, profile, redactor, trust};
 use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options, command: &ConfigCommand) -> Result<ExitCode
 fn read_places(options: &Options) -> Result<Places, Failure> {
     match Layers::read(options) {
         Ok(layers) => Ok(layers.places),
-        Err(_) => Places::of(&options.root),
+        Err(_) => Places::find(&options.root),
     }
 }
 
@@ -55,7 +55,7 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
     if arguments.json {
         let mut report = config_as_json(&layers, &config);
         report["profile"] =
-            learned(&layers, &config, &persona)?.into_iter().map(|(key, value)| (key, json!(value))).collect();
+            profile_values(&layers, &config, &persona)?.into_iter().map(|(key, value)| (key, json!(value))).collect();
         out.line(&report.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -71,7 +71,7 @@ fn show(options: &Options, arguments: &ShowArguments) -> Result<ExitCode, Failur
         Style::Dim,
         &text!("project file  {path}: {state}", path = places.project.display().to_string(), state = project),
     )?;
-    for (key, value) in learned(&layers, &config, &persona)? {
+    for (key, value) in profile_values(&layers, &config, &persona)? {
         out.styled_line(
             Style::Dim,
             &text!(
@@ -180,7 +180,7 @@ fn init(places: &Places) -> Result<ExitCode, Failure> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(wrong)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(wrong)?;
-    file.write_all(with_proposals(own_file(), &proposals::of(places.root())).as_bytes()).map_err(wrong)?;
+    file.write_all(with_proposals(own_file(), &proposals::for_project(places.root())).as_bytes()).map_err(wrong)?;
     Terminal::stdout().line(&text!("wrote {path}", path = path.display().to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -237,8 +237,12 @@ fn path(places: &Places) -> Result<ExitCode, Failure> {
 
 /// Returns the values from the profile of the configured backend that apply because no setting overrides them, by the
 /// key of the setting.
-fn learned(layers: &Layers, config: &Config, persona: &Persona) -> Result<Vec<(&'static str, &'static str)>, Failure> {
-    let Some(profiles) = Profiles::of(&layers.places) else { return Ok(Vec::new()) };
+fn profile_values(
+    layers: &Layers,
+    config: &Config,
+    persona: &Persona,
+) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+    let Some(profiles) = Profiles::open_folder(&layers.places) else { return Ok(Vec::new()) };
     let Some((base_url, model)) = Server::likely(config, persona, |base_url| profiles.models(base_url))? else {
         return Ok(Vec::new());
     };
@@ -260,14 +264,14 @@ fn profile(options: &Options, arguments: &ProfileArguments) -> Result<ExitCode, 
     config.settle_looks();
     let mut out = Terminal::stdout();
     let no_folder = || Failure::wrong_use(text!("there is no folder for profiles: set HOME or XDG_STATE_HOME"));
-    let profiles = Profiles::of(&layers.places).ok_or_else(no_folder)?;
+    let profiles = Profiles::open_folder(&layers.places).ok_or_else(no_folder)?;
     let server = match arguments.all {
         true => None,
-        false => Server::of(&config, &persona)?.as_ref().map(Server::place),
+        false => Server::find(&config, &persona)?.as_ref().map(Server::profile_key),
     };
-    let known: Vec<Known> = match &server {
+    let known: Vec<StoredProfile> = match &server {
         _ if arguments.all => profiles.all(),
-        Some((base_url, model)) => profiles.known(base_url, model).into_iter().collect(),
+        Some((base_url, model)) => profiles.read_profile(base_url, model).into_iter().collect(),
         None => {
             return Err(Failure::wrong_use(text!(
                 "a recording has no profile; --all shows the profiles of all backends"

@@ -13,13 +13,13 @@ use crate::rules;
 use crate::runtime::cannot_start;
 use crate::server::Server;
 use crate::shown::Words;
-use crate::terminal::{Style, Terminal, tell};
+use crate::terminal::{Style, Terminal, print_note};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use toolfence_agent::probe::{self, Step, StreamAnswer, Verdict};
-use toolfence_commands::trial::{self, Finding, Held, Trial};
+use toolfence_commands::trial::{self, BarrierResult, Finding, Trial};
 use toolfence_policy::Policy;
 use toolfence_protocol::Text;
 use toolfence_protocol::text;
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options, arguments: &DoctorArguments) -> Result<Exit
         false => {
             print_trial(&trial, &settings, &mut out)?;
             show_private_copies(no_copies, &mut out)?;
-            checks::shown(&standing, &mut out)?;
+            checks::print_table(&standing, &mut out)?;
             checks::propose(&proposed, &layers.places, &mut out)?;
         }
     }
@@ -80,29 +80,29 @@ fn show_private_copies(no_copies: Option<(Text, Text)>, out: &mut Terminal) -> R
 fn test_backend(options: &Options, json: bool) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open(options)?;
     let model = Model::open(&rules.config, &rules.persona, &project)?;
-    let place = model.server.as_ref().map(Server::place);
+    let place = model.server.as_ref().map(Server::profile_key);
     let mut wanted = probe::Options::default();
     (wanted.language, wanted.grammar) = (rules.language, Some(grammar(&rules.toolbox.catalog())));
     if let Some((base_url, model)) = &place {
-        tell(&text!("asking {model} at {server}", model, server = profile::address(base_url)));
+        print_note(&text!("asking {model} at {server}", model, server = profile::address(base_url)));
     }
-    tell(&text!("this takes at most {most} short requests", most = probe::MOST_REQUESTS));
+    print_note(&text!("this takes at most {most} short requests", most = probe::MOST_REQUESTS));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
     let mut requests = 0;
     let mut watch = |step: &Step| {
         requests = step.number;
-        tell(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
+        print_note(&text!("{number}: {question}", number = step.number, question = step.question.clone()));
     };
     // This backend sends no grammar, because one question brings its own.
     let answers = runtime.block_on(probe::ask_backend(&*model.bare, &wanted, &mut watch));
     let is_reached = !matches!(answers.stream, StreamAnswer::NoAnswer { .. });
-    let kept = match (Profiles::of(&project.places), &place) {
+    let kept = match (Profiles::open_folder(&project.places), &place) {
         // A backend that did not answer has shown nothing.
         (Some(profiles), Some((base_url, model))) if is_reached => {
             let stored = profiles.store_answers(base_url, model, &answers);
             stored
                 .inspect_err(|why| {
-                    tell(&text!("the profile of this backend cannot be saved: {why}", why = why.clone()));
+                    print_note(&text!("the profile of this backend cannot be saved: {why}", why = why.clone()));
                 })
                 .is_ok()
         }
@@ -181,9 +181,9 @@ fn print_trial(trial: &Trial, settings: &Settings, out: &mut Terminal) -> Result
 
 fn print_finding(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
     let (style, word) = match finding.result {
-        Held::Yes => (Style::Good, text!("holds")),
-        Held::No => (Style::Bad, text!("BROKEN")),
-        Held::Open => (Style::Dim, text!("open")),
+        BarrierResult::Yes => (Style::Good, text!("holds")),
+        BarrierResult::No => (Style::Bad, text!("BROKEN")),
+        BarrierResult::Open => (Style::Dim, text!("open")),
         _ => (Style::Bad, text!("unknown")),
     };
     out.styled(style, &format!("  {:<8}", word.words()))?;
@@ -193,7 +193,7 @@ fn print_finding(finding: &Finding, out: &mut Terminal) -> Result<(), Failure> {
 }
 
 fn headline(trial: &Trial, settings: &Settings) -> (Style, Text) {
-    let broken = trial.findings.iter().any(|finding| finding.result == Held::No);
+    let broken = trial.findings.iter().any(|finding| finding.result == BarrierResult::No);
     match trial.report.kind {
         Kind::Nothing if settings.mode == Mode::Off => {
             (Style::Dim, text!("The sandbox is switched off: commands need approval."))

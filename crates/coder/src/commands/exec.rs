@@ -6,7 +6,7 @@ use crate::debug;
 use crate::exec::{Reply, Report, Session, run_alone, run_host};
 use crate::failure::Failure;
 use crate::runtime::run_with_signals;
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, print_note};
 use std::process::ExitCode;
 use toolfence_protocol::text;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options, arguments: &ExecArguments) -> Result<ExitCo
             }
         })?;
         if !found {
-            tell(&text!("This project has no exec session of this name."));
+            print_note(&text!("This project has no exec session of this name."));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,7 +58,7 @@ fn fenced(text: &str) -> String {
 /// Prints a report of the session.
 fn print(report: Report) -> Result<(), Failure> {
     match report {
-        Report::Note(note) => tell(&note),
+        Report::Note(note) => print_note(&note),
         Report::Debug(line) => debug::write(&line),
         Report::Output(output) => Terminal::stdout().line(&output)?,
         _ => {}

@@ -1,6 +1,6 @@
 //! `coder export`: writes a conversation as Markdown, as its records, or as a web page.
 
-use super::sessions::named;
+use super::sessions::find_by_id;
 use crate::args::{ExportArguments, Options};
 use crate::choices::{ExportFormat, ResultsShown, Switch};
 use crate::config::redactor;
@@ -15,8 +15,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use toolfence_agent::redact::Redactor;
-use toolfence_agent::transcript::export::{self, Results, Shown};
-use toolfence_agent::transcript::{Record, SCHEMA, Stored, lines};
+use toolfence_agent::transcript::export::{self, Parts, Results};
+use toolfence_agent::transcript::{Record, SCHEMA, StoredSession, lines};
 use toolfence_protocol::{Text, text};
 
 /// Prints a conversation, or writes it to a file.
@@ -28,8 +28,8 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
     }
     let (project, _) = rules::open(options)?;
     let name = arguments.session.as_deref().unwrap_or_default();
-    let summary = named(&project, name)?;
-    let mut stored = Stored::read(&summary.path).map_err(Failure::wrong_use)?;
+    let summary = find_by_id(&project, name)?;
+    let mut stored = StoredSession::read(&summary.path).map_err(Failure::wrong_use)?;
     let (from, to) =
         (index_of(&stored, arguments.from.as_deref(), 0)?, index_of(&stored, arguments.to.as_deref(), usize::MAX)?);
     let redact = arguments.redact == Switch::On;
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
                 ResultsShown::Head => Results::Head,
                 ResultsShown::None => Results::None,
             };
-            let shown = Shown { thoughts: arguments.thoughts, results, language: language() };
+            let shown = Parts { thoughts: arguments.thoughts, results, language: language() };
             match format {
                 ExportFormat::Html => export::html(&stored, &chosen, shown),
                 _ => export::markdown(&stored, &chosen, shown, &toolfence_policy::toolset::catalog()),
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options, arguments: &ExportArguments) -> Result<Exit
 }
 
 /// Returns the head and the records from one index to another (inclusive) as JSON lines.
-fn as_json(path: &Path, stored: &Stored, (from, to): (usize, usize), redact: bool) -> Result<String, Failure> {
+fn as_json(path: &Path, stored: &StoredSession, (from, to): (usize, usize), redact: bool) -> Result<String, Failure> {
     let mut text = String::new();
     let redactor = redactor();
     let head = lines(path).and_then(|mut lines| lines.next().transpose()).map_err(Failure::broken)?;
@@ -113,12 +113,12 @@ fn redacted(redactor: &Redactor, mut record: Value) -> Value {
 /// `/export`: writes the conversation to a new file in the format of the file's extension. An existing file is not
 /// overwritten.
 pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
-    let mut stored = Stored::read(path).map_err(Failure::wrong_use)?;
+    let mut stored = StoredSession::read(path).map_err(Failure::wrong_use)?;
     let text = match Path::new(file).extension().and_then(OsStr::to_str) {
         Some("json" | "jsonl") => as_json(path, &stored, (0, usize::MAX), true)?,
         Some(extension @ ("html" | "md")) => {
             stored.redact(&redactor());
-            let shown = Shown { thoughts: false, results: Results::Head, language: language() };
+            let shown = Parts { thoughts: false, results: Results::Head, language: language() };
             let records: Vec<&Record> = stored.records.iter().collect();
             match extension {
                 "html" => export::html(&stored, &records, shown),
@@ -138,7 +138,7 @@ pub(crate) fn typed(path: &Path, file: &str) -> Result<(), Failure> {
 }
 
 /// Returns the index of a message among the records, or `default` without an id.
-fn index_of(stored: &Stored, id: Option<&str>, default: usize) -> Result<usize, Failure> {
+fn index_of(stored: &StoredSession, id: Option<&str>, default: usize) -> Result<usize, Failure> {
     let Some(id) = id else { return Ok(default) };
     let at = stored.records.iter().position(|record| record.id == id);
     at.ok_or_else(|| {

@@ -5,7 +5,7 @@ use crate::config::trust;
 use crate::failure::{Failure, UNSUCCESSFUL};
 use crate::project::Project;
 use crate::rules::{self, Rules};
-use crate::servers::{self, Found};
+use crate::servers::{self, StartedServer};
 use crate::shown::{Words, escaped};
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
     let places = &project.places;
     let all = servers::start(&rules.config, places, &project.commands, None);
     let mut out = Terminal::stdout();
-    let state = |found: &Found| match &found.started {
+    let state = |found: &StartedServer| match &found.started {
         Err(_) => "failed",
         Ok(_) if found.is_trusted(places) => "trusted",
         Ok(_) => "untrusted",
@@ -62,7 +62,7 @@ fn list(project: &Project, rules: &Rules, arguments: &McpListArguments) -> Resul
 }
 
 /// Prints the command of a server, its tools and notes.
-fn print_server(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+fn print_server(found: &StartedServer, out: &mut Terminal) -> Result<(), Failure> {
     in_rows(out, Style::Dim, &format!("    {}  ({})", found.rule.command.0.join(" "), found.origin))?;
     let Ok(server) = &found.started else { return Ok(()) };
     if !server.is_sandboxed() {
@@ -117,13 +117,13 @@ pub(crate) fn print_state_of(project: &Project, name: &str, out: &mut Terminal) 
     print_state(find(project, name)?, out)
 }
 
-fn find<'a>(project: &'a Project, name: &str) -> Result<&'a Found, Failure> {
+fn find<'a>(project: &'a Project, name: &str) -> Result<&'a StartedServer, Failure> {
     let found = project.servers.iter().find(|found| found.rule.name == name);
     found.ok_or_else(|| Failure::wrong_use(no_such_server(name)))
 }
 
 /// Prints the state of a server in one line.
-fn print_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
+fn print_state(found: &StartedServer, out: &mut Terminal) -> Result<(), Failure> {
     let name = found.rule.name.as_str();
     let (style, line) = match &found.started {
         Err(why) => (
@@ -157,7 +157,7 @@ fn print_state(found: &Found, out: &mut Terminal) -> Result<(), Failure> {
     in_rows(out, style, &format!("{name}  {}", line.words()))
 }
 
-fn server_as_json(found: &Found, state: &str) -> Value {
+fn server_as_json(found: &StartedServer, state: &str) -> Value {
     let tool = |spec: &ToolSpec| json!({"name": spec.name, "signature": spec.signature(), "purpose": spec.purpose});
     let mut server_json = json!({
         "name": found.rule.name, "command": found.rule.command.0, "origin": found.origin.to_string(), "state": state,

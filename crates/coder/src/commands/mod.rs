@@ -28,7 +28,7 @@ pub(crate) mod undo;
 
 use crate::choices::SCHEMA;
 use crate::failure::{Failure, UNSUCCESSFUL};
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, print_note};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{BufRead, Read};
@@ -113,7 +113,7 @@ fn too_long(most: usize) -> Failure {
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let at = error.utf8_error().valid_up_to();
-        tell(&text!("stdin is not UTF-8 at byte {at}; such bytes are read as U+FFFD", at));
+        print_note(&text!("stdin is not UTF-8 at byte {at}; such bytes are read as U+FFFD", at));
         String::from_utf8_lossy(error.as_bytes()).into_owned()
     })
 }

@@ -3,7 +3,7 @@
 use crate::args::{Options, PersonasArguments, PersonasCommand};
 use crate::config::Layers;
 use crate::failure::{Failure, WRONG_USE};
-use crate::personas::{self, Folders, Found, Place, is_name};
+use crate::personas::{self, Folders, FoundPersona, Origin, is_name};
 use crate::shown::{Words, language};
 use crate::terminal::{Style, Terminal};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(crate) fn run(options: &Options, arguments: &PersonasArguments) -> Result<Ex
     // The persona that the settings name is not loaded, because it may be the one that is broken.
     let layers = Layers::read(options)?;
     layers.merged().settle_looks();
-    let folders = Folders::of(&layers.places);
+    let folders = Folders::new(&layers.places);
     match &arguments.command {
         None if arguments.names => {
             let mut out = Terminal::stdout();
@@ -57,8 +57,8 @@ fn list(folders: &Folders, as_json: bool) -> Result<ExitCode, Failure> {
 }
 
 /// Prints a persona in two lines: its description, and what it asks for.
-fn print_persona(folders: &Folders, found: &Found, out: &mut Terminal) -> Result<(), Failure> {
-    let Found { persona, place, .. } = found;
+fn print_persona(folders: &Folders, found: &FoundPersona, out: &mut Terminal) -> Result<(), Failure> {
+    let FoundPersona { persona, place, .. } = found;
     out.line(&format!("{:<14}{}", persona.name, persona.description))?;
     let languages = folders.languages(&persona.name, *place).join(" ");
     let mut facts = vec![place.label(), languages.into()];
@@ -93,8 +93,8 @@ fn policy_settings(persona: &Persona) -> Vec<String> {
     settings
 }
 
-fn as_value(folders: &Folders, found: &Found) -> Value {
-    let Found { persona, place, file, .. } = found;
+fn as_value(folders: &Folders, found: &FoundPersona) -> Value {
+    let FoundPersona { persona, place, file, .. } = found;
     json!({
         "name": persona.name, "place": place.word(), "file": file, "description": persona.description,
         "languages": folders.languages(&persona.name, *place), "tools": persona.tools, "model": persona.model,
@@ -105,7 +105,7 @@ fn as_value(folders: &Folders, found: &Found) -> Value {
 fn show(folders: &Folders, name: &str) -> Result<ExitCode, Failure> {
     let found = match folders.find(name, language())? {
         Some(found) => Some(found),
-        None => personas::read(Path::new(name), Place::File)?,
+        None => personas::read(Path::new(name), Origin::File)?,
     };
     let Some(found) = found else {
         let names = folders.names().into_iter().collect::<Vec<_>>().join(", ");
@@ -127,14 +127,14 @@ fn init(folders: &Folders, name: &str, project: bool) -> Result<ExitCode, Failur
         )));
     }
     let folder = match project {
-        true if matches!(folders.find(name, language()), Ok(Some(Found { place: Place::BuiltIn, .. }))) => {
+        true if matches!(folders.find(name, language()), Ok(Some(FoundPersona { place: Origin::BuiltIn, .. }))) => {
             return Err(Failure::wrong_use(text!(
                 "{name} is built in, and a project cannot replace it; leave out --project to create your own",
                 name
             )));
         }
         true => folders.project()?,
-        false => folders.own().ok_or_else(|| {
+        false => folders.user_folder().ok_or_else(|| {
             Failure::wrong_use(text!(
                 "there is no folder for your own file: set HOME or XDG_CONFIG_HOME to an absolute path"
             ))
@@ -188,7 +188,7 @@ fn known_tools() -> Vec<String> {
 
 fn check(layers: Layers, file: &Path) -> Result<ExitCode, Failure> {
     let path = file.display().to_string();
-    let Some(found) = personas::read(file, Place::File)? else {
+    let Some(found) = personas::read(file, Origin::File)? else {
         return Err(Failure::wrong_use(text!("there is no file {path}", path)));
     };
     let persona = found.persona;

@@ -84,7 +84,7 @@ pub(crate) fn call_of_command(command: &str) -> ToolCall {
 /// Returns the shell command of a call, if its tool has one.
 fn command_of(call: &ToolCall) -> Option<String> {
     let catalog = toolfence_policy::toolset::catalog();
-    let (_, command) = catalog.find(&call.name)?.sole(&ParamKind::Command, &call.args)?;
+    let (_, command) = catalog.find(&call.name)?.only_argument(&ParamKind::Command, &call.args)?;
     Some(command.to_owned())
 }
 
@@ -132,7 +132,7 @@ fn print_decision(
     decision: &Decision,
     out: &mut Terminal,
 ) -> Result<(), Failure> {
-    let (style, verdict) = named(decision.judgement);
+    let (style, verdict) = judgement_word(decision.judgement);
     out.styled(style, verdict)?;
     out.line(&text!(", by the rule {rule}: {reason}", rule = &*decision.rule, reason = decision.reason.clone()))?;
     if let Some(text) = command.filter(|_| !decision.marks.is_empty()) {
@@ -141,7 +141,7 @@ fn print_decision(
     decision.commands.iter().try_for_each(|command| out.line(&text!("  command  {command}", command)))?;
     // The first line has named the deciding rule already.
     for met in decision.met.iter().filter(|met| met.rule != decision.rule || met.reason != decision.reason) {
-        let verdict = named(met.judgement).1;
+        let verdict = judgement_word(met.judgement).1;
         out.line(&text!(
             "  also     {verdict}, by {rule}: {reason}",
             verdict,
@@ -185,12 +185,12 @@ fn outcome(policy: &Policy, decision: &Decision) -> Text {
         (Effective::Run, AskMode::Risky | AskMode::Sandboxed | AskMode::Never) if decision.is_confined => {
             text!("runs in the sandbox; its changes are kept")
         }
-        (effective, _) => done(effective),
+        (effective, _) => describe_effect(effective),
     }
 }
 
 /// Describes an effective decision.
-pub(crate) fn done(effective: Effective) -> Text {
+pub(crate) fn describe_effect(effective: Effective) -> Text {
     match effective {
         Effective::Run => text!("it runs"),
         Effective::Ask => text!("a person is asked"),
@@ -199,7 +199,7 @@ pub(crate) fn done(effective: Effective) -> Text {
 }
 
 /// Returns the word for a judgement and its style.
-pub(crate) fn named(judgement: Judgement) -> (Style, &'static str) {
+pub(crate) fn judgement_word(judgement: Judgement) -> (Style, &'static str) {
     match judgement {
         Judgement::Allow => (Style::Good, "allow"),
         Judgement::Ask => (Style::Action, "ask"),

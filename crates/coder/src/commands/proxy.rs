@@ -9,7 +9,7 @@ use crate::rules::read_dialects;
 use crate::runtime;
 use crate::server;
 use crate::shown::language;
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, print_note};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,9 @@ pub(crate) fn run(options: &Options, arguments: &ProxyArguments) -> Result<ExitC
     let open = proxy_options.key.is_none() && !arguments.listen.ip().is_loopback();
     let proxy = Proxy::new(proxy_options).map_err(Failure::wrong_use)?;
     if open {
-        tell(&text!("other machines can use this proxy without a key; set TOOLFENCE_PROXY_KEY to ask them for one"));
+        print_note(&text!(
+            "other machines can use this proxy without a key; set TOOLFENCE_PROXY_KEY to ask them for one"
+        ));
     }
     runtime::serve(|end| async move {
         let listener = TcpListener::bind(arguments.listen).await;
@@ -88,7 +90,7 @@ struct Upstream {
 /// Opens the stored profiles. Without a folder for profiles, returns `None`, and the proxy keeps what it learns in
 /// memory.
 fn upstream(places: &Places, options: &Options, arguments: &ProxyArguments) -> Option<Upstream> {
-    let profiles = profile::Profiles::of(places)?;
+    let profiles = profile::Profiles::open_folder(places)?;
     let address = profile::address(&arguments.upstream);
     // The proxy appends /v1 to a URL without a path, so the profile uses the same URL.
     let has_no_path = address.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
@@ -98,7 +100,7 @@ fn upstream(places: &Places, options: &Options, arguments: &ProxyArguments) -> O
 }
 
 impl Profiles for Upstream {
-    fn known(&self, model: &str) -> Learned {
+    fn load(&self, model: &str) -> Learned {
         let mut known = self.profiles.learned(&self.base_url, model);
         known.dialect = known.dialect.filter(|_| !self.dialects);
         known.grammar = match self.grammar {
@@ -109,12 +111,12 @@ impl Profiles for Upstream {
         known
     }
 
-    fn learned(&self, model: &str, before: Learned, now: Learned) {
+    fn store(&self, model: &str, before: Learned, now: Learned) {
         let stored = self.profiles.store(&self.base_url, model, before, now);
         if let Err(why) = stored
             && !self.has_reported_error.swap(true, Ordering::Relaxed)
         {
-            tell(&text!("the profile of this backend cannot be saved: {why}", why));
+            print_note(&text!("the profile of this backend cannot be saved: {why}", why));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::project::Project;
 use crate::rules::{self, Rules};
 use crate::runtime;
 use crate::shown::language;
-use crate::terminal::{Terminal, tell};
+use crate::terminal::{Terminal, print_note};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -59,10 +59,10 @@ pub(crate) fn run(options: &Options, arguments: &ServeArguments) -> Result<ExitC
     api_options.approval = Duration::from_secs(arguments.approval_timeout);
     let model = Model::open(&rules.config, &rules.persona, &project).map(Arc::new).map_err(failure_text);
     if let Err(why) = &model {
-        tell(&text!("no model can answer, so only direct calls work: {why}", why = why.clone()));
+        print_note(&text!("no model can answer, so only direct calls work: {why}", why = why.clone()));
     }
     if !arguments.listen.ip().is_loopback() {
-        tell(&text!(
+        print_note(&text!(
             "other machines can reach this server, and nothing is encrypted; see docs/http.md for a reverse proxy in \
              front of it"
         ));
@@ -116,7 +116,7 @@ impl Seat {
         let toolbox = self.new_tools(tool)?;
         let model = self.model.as_ref().map_err(Text::clone)?;
         let backend = model.backend(&toolbox.catalog());
-        Ok((toolbox, model.learned(), backend))
+        Ok((toolbox, model.profile_facts(), backend))
     }
 
     /// Returns new tools for a turn: all of them, or only the named one.
@@ -148,7 +148,7 @@ impl Seats {
         let first = &self.first;
         let Some(name) = persona.filter(|name| *name != first.rules.persona.name) else { return Ok(first.clone()) };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Folders::of(&first.project.places).find(name, first.rules.language).ok().flatten();
+        let now = Folders::new(&first.project.places).find(name, first.rules.language).ok().flatten();
         // A persona whose file can no longer be read keeps its seat.
         if let Some(seat) = others.get(name)
             && now.is_none_or(|found| found.persona == seat.rules.persona)
@@ -189,7 +189,7 @@ impl Agents for Seats {
     fn personas(&self) -> Vec<Persona> {
         let Seat { project, rules, .. } = &*self.first;
         let mut personas = vec![rules.persona.clone()];
-        let folders = Folders::of(&project.places);
+        let folders = Folders::new(&project.places);
         // Personas that cannot be read are left out.
         let found = folders.names().into_iter().filter_map(|name| folders.find(&name, rules.language).ok()?);
         personas.extend(found.map(|found| found.persona).filter(|persona| persona.name != rules.persona.name));
@@ -274,7 +274,7 @@ impl Agents for Seats {
         let Seat { rules, model, .. } = &*self.first;
         let mut facts = ModelFacts::default();
         if let Ok(model) = model {
-            facts.server = model.server.as_ref().map(|server| server.place().0);
+            facts.server = model.server.as_ref().map(|server| server.profile_key().0);
             facts.name = model.name();
         }
         facts.window = rules.window();
@@ -293,7 +293,7 @@ impl Agents for Seats {
         undo::undo_one(&self.first.project, redo).map_err(failure_text)
     }
 
-    fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>) {
+    fn turn_ended(&self, persona: Option<&str>, agent: Option<&mut Agent>) {
         if let (Ok(seat), Some(agent)) = (self.seat(persona), agent)
             && let Ok(model) = &seat.model
         {

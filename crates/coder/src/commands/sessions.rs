@@ -10,15 +10,15 @@ use crate::failure::{Failure, INTERRUPTED, UNSUCCESSFUL};
 use crate::model::Model;
 use crate::project::Project;
 use crate::rules::{self, Rules, with_persona};
-use crate::servers::Found;
+use crate::servers::StartedServer;
 use crate::shown::{Words, language};
-use crate::terminal::{Style, Terminal, tell};
+use crate::terminal::{Style, Terminal, print_note};
 use serde_json::json;
 use std::process::ExitCode;
 use std::time::SystemTime;
 use toolfence_agent::agent::{Agent, Canceller};
 use toolfence_agent::transcript::Transcript;
-use toolfence_agent::transcript::{Record, Role, Store, Stored, Summary, rfc3339};
+use toolfence_agent::transcript::{Record, Role, Store, StoredSession, Summary, rfc3339};
 use toolfence_protocol::clip;
 use toolfence_protocol::{Text, ToolSpec, text};
 
@@ -57,7 +57,7 @@ pub(crate) enum Start {
 
 impl Start {
     /// Returns the start that the arguments of `coder resume` ask for.
-    pub(crate) fn of(arguments: &ResumeArguments) -> Start {
+    pub(crate) fn from_arguments(arguments: &ResumeArguments) -> Start {
         let ResumeArguments { session, from, fork, .. } = arguments;
         match session {
             None => Start::Chosen { fork: *fork },
@@ -70,26 +70,31 @@ impl Start {
 }
 
 /// An agent, and the summary of the resumed conversation for the user.
-pub(crate) struct Begun {
+pub(crate) struct OpenedConversation {
     pub(crate) agent: Agent,
     /// The lines of the summary; empty for a new conversation.
     pub(crate) resumed: Vec<(Style, Text)>,
 }
 
 /// Begins or resumes a conversation.
-pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Start) -> Result<Begun, Failure> {
+pub(crate) fn begin(
+    project: &Project,
+    rules: &Rules,
+    model: &Model,
+    start: &Start,
+) -> Result<OpenedConversation, Failure> {
     let (summary, fork) = match start {
         Start::New => {
             let transcript = rules.new_transcript(project, Some(model), Store::folder)?;
             let agent = model.agent(project, rules, transcript)?;
-            return Ok(Begun { agent, resumed: Vec::new() });
+            return Ok(OpenedConversation { agent, resumed: Vec::new() });
         }
         Start::Last => {
             let newest = store(project)?.list(Some(project.workspace.root_path())).into_iter().next();
             let newest = newest.ok_or_else(|| Failure::wrong_use(no_conversation()))?;
             if newest.cleared {
                 // After /clear the user does not expect this conversation back, nor an older one.
-                tell(&text!(
+                print_note(&text!(
                     "the last conversation ended with /clear, so this is a new one; `coder resume {session}` continues \
                      the old one",
                     session = short(&newest.id)
@@ -99,7 +104,7 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
             (newest, None)
         }
         Start::Chosen { fork } => (choose(project)?, fork.then_some(None)),
-        Start::Named { name, fork } => (named(project, name)?, fork.clone()),
+        Start::Named { name, fork } => (find_by_id(project, name)?, fork.clone()),
     };
     let root = project.workspace.root_path();
     if std::path::Path::new(&summary.root) != root {
@@ -117,10 +122,15 @@ pub(crate) fn begin(project: &Project, rules: &Rules, model: &Model, start: &Sta
 }
 
 /// Returns an agent that continues a transcript.
-fn resume(project: &Project, rules: &Rules, model: &Model, transcript: Transcript) -> Result<Begun, Failure> {
+fn resume(
+    project: &Project,
+    rules: &Rules,
+    model: &Model,
+    transcript: Transcript,
+) -> Result<OpenedConversation, Failure> {
     match transcript.unreadable() {
         0 => {}
-        count => tell(&text!(
+        count => print_note(&text!(
             "{count} {count|line|lines} of this conversation cannot be read and {count|is|are} left out",
             count
         )),
@@ -130,12 +140,12 @@ fn resume(project: &Project, rules: &Rules, model: &Model, transcript: Transcrip
     let transcript = rules.continue_transcript(transcript, Some(model));
     let mut agent = model.agent(project, rules, Some(transcript))?;
     agent.note(&note.into_string(language()));
-    Ok(Begun { agent, resumed })
+    Ok(OpenedConversation { agent, resumed })
 }
 
 /// Returns the note for the model at the start of a resumed conversation.
 pub(crate) fn resumed_note(transcript: &Transcript) -> Text {
-    match is_cut_short(transcript.stored()) {
+    match is_cut_short(transcript.stored_records()) {
         true => text!(
             "Note: the program ended in the middle of the last turn, and this conversation was resumed later. Calls \
              without a result may have run in part or not at all. Look at the files again before you continue."
@@ -159,7 +169,7 @@ fn is_cut_short(records: &[Record]) -> bool {
 
 /// Returns the summary of a conversation for the user who resumes it.
 fn summary_lines(transcript: &Transcript) -> Vec<(Style, Text)> {
-    let records = transcript.stored();
+    let records = transcript.stored_records();
     let turns = records.last().map_or(0, |record| record.turn);
     let head = match &transcript.head().fork {
         Some(fork) => {
@@ -201,7 +211,7 @@ pub(crate) fn short(id: &str) -> String {
 /// Reports a failure to record the conversation.
 pub(crate) fn report_recording_error(agent: &mut Agent) {
     if let Some(trouble) = agent.recorded().and_then(Transcript::trouble) {
-        tell(&trouble);
+        print_note(&trouble);
     }
 }
 
@@ -214,7 +224,7 @@ pub(crate) fn store(project: &Project) -> Result<&Store, Failure> {
 }
 
 /// Finds the conversation whose ID begins with `name`.
-pub(crate) fn named(project: &Project, name: &str) -> Result<Summary, Failure> {
+pub(crate) fn find_by_id(project: &Project, name: &str) -> Result<Summary, Failure> {
     store(project)?.find(project.workspace.root_path(), name).map_err(Failure::wrong_use)
 }
 
@@ -301,7 +311,7 @@ pub(crate) fn fork(
     model: &Model,
     agent: &mut Agent,
     message: &str,
-) -> Result<Begun, Failure> {
+) -> Result<OpenedConversation, Failure> {
     let path = agent.recorded().map(|transcript| transcript.path().to_owned()).filter(|path| path.exists());
     let path = path.ok_or_else(|| Failure::wrong_use(text!("this conversation has no transcript to copy")))?;
     let message = Some(message).filter(|message| !message.is_empty());
@@ -358,7 +368,7 @@ pub(crate) fn change_model(
 ) -> Result<(), Failure> {
     let (layers, persona) = with_persona(Layers::read(&Options { model: Some(name.to_owned()), ..options.clone() })?)?;
     let config = layers.merged();
-    config.notes.iter().for_each(tell);
+    config.notes.iter().for_each(print_note);
     let next = Model::open(&config, &persona, project)?;
     *agent = next.agent(project, rules, None)?.take_over(agent, "");
     *model = next;
@@ -369,7 +379,7 @@ pub(crate) fn change_model(
 /// Sets what is known about the model, and records its name in the transcript. The agent's knowledge so far is about
 /// the previous model.
 fn begin_with_model(model: &Model, agent: &mut Agent) {
-    agent.set_learned(model.learned());
+    agent.set_learned(model.profile_facts());
     if let Some(transcript) = agent.recorded() {
         transcript.answered_by(model.name());
     }
@@ -378,7 +388,7 @@ fn begin_with_model(model: &Model, agent: &mut Agent) {
 /// `/mcp restart NAME`: continues the conversation with the tools that the server has now. If they differ, the model
 /// gets a note.
 pub(crate) fn change_server(
-    server: Found,
+    server: StartedServer,
     project: &mut Project,
     rules: &mut Rules,
     model: &Model,
@@ -416,7 +426,7 @@ pub(crate) fn change_server(
 
 /// Returns the line of a conversation that contains most of the words, if the conversation contains all of them.
 fn line_with(session: &Summary, words: &[String]) -> Option<String> {
-    let stored = Stored::read(&session.path).ok()?;
+    let stored = StoredSession::read(&session.path).ok()?;
     let messages = stored.records.iter().filter(|record| matches!(record.role, Role::User | Role::Assistant));
     let texts: Vec<(String, &str)> = messages.map(|record| (record.content.to_lowercase(), &*record.content)).collect();
     if !words.iter().all(|word| texts.iter().any(|(lower, _)| lower.contains(word))) {

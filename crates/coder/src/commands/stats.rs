@@ -1,13 +1,13 @@
 //! `coder stats`: counts tokens, calls and outcomes in recorded conversations.
 
-use super::sessions::{named, store};
+use super::sessions::{find_by_id, store};
 use crate::args::{Options, StatsArguments};
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::model::describe_usage;
 use crate::rules::{self, Rules};
 use crate::shown::Words;
-use crate::terminal::{Style, Terminal, tell};
+use crate::terminal::{Style, Terminal, print_note};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Usage;
-use toolfence_agent::transcript::{Fork, Record, RecordedCall, RecordedResult, Role, Stored, rfc3339};
+use toolfence_agent::transcript::{Fork, Record, RecordedCall, RecordedResult, Role, StoredSession, rfc3339};
 use toolfence_protocol::{Text, text};
 
 /// Statistics of one or more conversations.
@@ -108,7 +108,7 @@ struct Decisions {
 pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let (project, rules) = rules::open(options)?;
     let summaries = match &arguments.session {
-        Some(name) => vec![named(&project, name)?],
+        Some(name) => vec![find_by_id(&project, name)?],
         None => store(&project)?.list(if arguments.all { None } else { Some(project.workspace.root_path()) }),
     };
     let since = arguments.since.and_then(|age| SystemTime::now().checked_sub(age)).map(rfc3339);
@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
     let counted: HashSet<&str> = summaries.iter().map(|summary| summary.id.as_str()).collect();
     for summary in &summaries {
         // A conversation that was removed meanwhile or cannot be read is reported and skipped.
-        match Stored::read(&summary.path) {
+        match StoredSession::read(&summary.path) {
             Ok(stored) => {
                 let mut records = stored.records;
                 // The copied records are counted with their original.
@@ -125,7 +125,7 @@ pub(crate) fn run(options: &Options, arguments: &StatsArguments) -> Result<ExitC
                 }
                 stats.add_session(&records, since.as_deref());
             }
-            Err(error) => tell(&error.text()),
+            Err(error) => print_note(&error.text()),
         }
     }
     let mut out = Terminal::stdout();
@@ -330,7 +330,7 @@ impl Stats {
 /// `/stats`: prints the statistics of the current conversation. Without a transcript, only its usage is known.
 pub(crate) fn show(rules: &Rules, model: &Model, agent: &mut Agent, out: &mut Terminal) -> Result<(), Failure> {
     let mut stats = Stats::default();
-    let recorded = agent.recorded().and_then(|transcript| Stored::read(transcript.path()).ok());
+    let recorded = agent.recorded().and_then(|transcript| StoredSession::read(transcript.path()).ok());
     if let Some(stored) = recorded {
         stats.add_session(&stored.records, None);
     } else {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::rules;
 use crate::servers;
 use crate::shown::language;
-use crate::terminal::{Style, Terminal, tell};
+use crate::terminal::{Style, Terminal, print_note};
 use crate::translations::in_language;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Options, arguments: &ToolsArguments) -> Result<ExitC
         return Ok(ExitCode::SUCCESS);
     }
     if !servers::rules(&rules.config).is_empty() {
-        tell(&text!(
+        print_note(&text!(
             "The tools of MCP servers are not listed here: `coder mcp list` starts the servers and shows their tools."
         ));
     }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use toolfence_protocol::Text;
 use toolfence_protocol::{clip, text};
-use toolfence_workspace::undo::{Difference, History, Listed, Outcome};
+use toolfence_workspace::undo::{Difference, History, ListedTurn, Outcome};
 
 /// The most names of a list that are printed.
 const MOST_NAMES: usize = 200;
@@ -391,7 +391,7 @@ fn print_rest(names: usize, out: &mut Terminal) -> Result<(), Failure> {
 }
 
 fn as_json(outcome: &Outcome, mode: UndoMode) -> Value {
-    let Listed { number, title, notes, .. } = &outcome.turn;
+    let ListedTurn { number, title, notes, .. } = &outcome.turn;
     let done =
         outcome.done.iter().map(|done| json!({"name": done.name, "what": done.what, "by_others": done.by_others}));
     let refused = outcome.refused.iter().map(|left| json!({"name": left.name, "why": left.why.to_string()}));
@@ -402,7 +402,7 @@ fn as_json(outcome: &Outcome, mode: UndoMode) -> Value {
     })
 }
 
-fn turn_with_title(turn: &Listed) -> Text {
+fn turn_with_title(turn: &ListedTurn) -> Text {
     match turn.title.as_str() {
         "" => text!("turn {number}", number = turn.number),
         title => text!("turn {number}, {title}", number = turn.number, title),
@@ -413,7 +413,7 @@ fn list(project: &Project, as_json: bool, out: &mut Terminal) -> Result<(), Fail
     let history = history_of(project)?;
     let turns = history.list(&project.workspace).map_err(Failure::broken)?;
     if as_json {
-        return turns.iter().try_for_each(|Listed { number, at, title, names, undone, notes, .. }| {
+        return turns.iter().try_for_each(|ListedTurn { number, at, title, names, undone, notes, .. }| {
             let line = json!({
                 "v": SCHEMA, "event": "turn", "turn": number, "at": at, "title": title, "names": names,
                 "undone": undone, "notes": notes,

@@ -28,9 +28,9 @@ macro_rules! plain_kinds {
 
         impl Kind for $name {
             type Value = $value;
-            type Written = $value;
+            type Toml = $value;
 
-            fn takes() -> Text {
+            fn describe_values() -> Text {
                 $takes
             }
 
@@ -71,9 +71,9 @@ fn words<T: ValueEnum>() -> Vec<String> {
 
 impl<T: ValueEnum + Clone> Kind for Word<T> {
     type Value = T;
-    type Written = String;
+    type Toml = String;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("one of {words}", words = words::<T>().join(", "))
     }
 
@@ -111,16 +111,16 @@ pub(crate) fn did_you_mean(close: impl IntoIterator<Item = String>) -> Text {
 #[derive(Clone)]
 pub(crate) struct Whole<const LEAST: u64, const MOST: u64>;
 
-pub(crate) fn whole(least: u64, most: u64) -> Text {
+pub(crate) fn whole_number(least: u64, most: u64) -> Text {
     text!("a whole number from {least} to {most}", least, most)
 }
 
 impl<const LEAST: u64, const MOST: u64> Kind for Whole<LEAST, MOST> {
     type Value = u64;
-    type Written = u64;
+    type Toml = u64;
 
-    fn takes() -> Text {
-        whole(LEAST, MOST)
+    fn describe_values() -> Text {
+        whole_number(LEAST, MOST)
     }
 
     fn read(written: u64, _: &str) -> Result<u64, Text> {
@@ -142,9 +142,9 @@ pub(crate) struct Number<const MOST: u32>;
 
 impl<const MOST: u32> Kind for Number<MOST> {
     type Value = f64;
-    type Written = f64;
+    type Toml = f64;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a number from 0 to {most}", most = MOST)
     }
 
@@ -163,9 +163,9 @@ pub(crate) struct Command;
 
 impl Kind for Command {
     type Value = CommandRule;
-    type Written = WrittenRule;
+    type Toml = WrittenRule;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a command rule such as {example}", example = "\"cargo test\"")
     }
 
@@ -184,10 +184,10 @@ pub(crate) struct Bound;
 
 impl Kind for Bound {
     type Value = (&'static Limit, u64);
-    type Written = u64;
+    type Toml = u64;
     const IS_TABLE: bool = true;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a number")
     }
 

@@ -57,7 +57,7 @@ pub(crate) enum ProjectFile {
 impl Layers {
     /// Reads the layers for these options, and sets the language of messages to that of the settings.
     pub(crate) fn read(options: &Options) -> Result<Layers, Failure> {
-        let places = Places::of(&options.root)?;
+        let places = Places::find(&options.root)?;
         let mut layers =
             Layers { places, project: ProjectFile::Absent, files: Vec::new(), typed: typed::settings(options)? };
         layers.files.push((source(Layer::Environment, "", String::new()), locale::settings()));
@@ -70,7 +70,7 @@ impl Layers {
         shown::set_language(layers.merged().language());
         let path = layers.places.project.clone();
         if let Some(text) = places::read_of_project(&path)? {
-            let trusted = trust::holds(&layers.places, &path, &text);
+            let trusted = trust::is_trusted(&layers.places, &path, &text);
             layers.project = if trusted { ProjectFile::Trusted } else { ProjectFile::Untrusted };
             layers.add(source(Layer::Project, &path.display().to_string(), text), trusted)?;
         }
@@ -108,7 +108,7 @@ impl Layers {
     /// Returns the texts of these layers, the state of the project's file, and the trust records.
     pub(crate) fn sources(&self) -> Vec<String> {
         let files = self.files.iter().map(|(source, _)| source.text.clone());
-        files.chain([format!("{:?}", self.project), trust::listed(&self.places)]).collect()
+        files.chain([format!("{:?}", self.project), trust::read_list(&self.places)]).collect()
     }
 
     /// Merges all layers.
@@ -191,8 +191,8 @@ impl Config {
     /// Sets how later output is displayed: the colours, and whether long thoughts are folded.
     pub(crate) fn settle_looks(&self) {
         terminal::set_colours(self.color.value());
-        theme::settle(&name_of(&self.terminal.theme.value()));
-        thoughts::settle(self.terminal.reasoning.value());
+        theme::set(&name_of(&self.terminal.theme.value()));
+        thoughts::set_folding(self.terminal.reasoning.value());
     }
 
     /// Returns all limits.

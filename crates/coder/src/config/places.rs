@@ -29,7 +29,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// Returns the paths for the project at this root.
-    pub(crate) fn of(root: &Path) -> Result<Places, Failure> {
+    pub(crate) fn find(root: &Path) -> Result<Places, Failure> {
         let root = root.canonicalize().map_err(|error| {
             Failure::wrong_use(text!(
                 "cannot open the project root {root}: {error}. Give an existing folder with --root.",

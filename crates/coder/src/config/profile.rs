@@ -9,7 +9,7 @@ use super::places::{Places, read_own};
 use super::trust::hash;
 use crate::choices::Grammar;
 use crate::failure::Failure;
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -57,7 +57,7 @@ const LOST: &str = "lost";
 
 /// The content of a profile file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct StoredProfile {
     v: u32,
     pub(crate) base_url: String,
     pub(crate) model: String,
@@ -104,7 +104,7 @@ impl Fact {
     }
 }
 
-impl Known {
+impl StoredProfile {
     fn learned(&self) -> Learned {
         let mut learned = Learned::default();
         let marks = self.reasoning.as_ref().map(|fact| fact.value.as_str());
@@ -189,16 +189,16 @@ pub(crate) struct Profiles(PathBuf);
 
 impl Profiles {
     /// Returns the profiles in the state folder; `None` without a home folder.
-    pub(crate) fn of(places: &Places) -> Option<Profiles> {
+    pub(crate) fn open_folder(places: &Places) -> Option<Profiles> {
         places.state.as_ref().map(|state| Profiles(state.join(FOLDER)))
     }
 
     /// Returns the profile of a model on a server. An unreadable file is reported and renamed, so that it is reported
     /// only once.
-    pub(crate) fn known(&self, base_url: &str, model: &str) -> Option<Known> {
+    pub(crate) fn read_profile(&self, base_url: &str, model: &str) -> Option<StoredProfile> {
         let path = self.path(base_url, model);
         self.read(&path).unwrap_or_else(|why| {
-            tell(&text!(
+            print_note(&text!(
                 "the profile of this backend cannot be read and is not used: {path}: {why}",
                 path = path.display().to_string(),
                 why
@@ -209,7 +209,7 @@ impl Profiles {
 
     /// Returns the profile of a model on a server in the form that sessions use.
     pub(crate) fn learned(&self, base_url: &str, model: &str) -> Learned {
-        self.known(base_url, model).map(|known| known.learned()).unwrap_or_default()
+        self.read_profile(base_url, model).map(|known| known.learned()).unwrap_or_default()
     }
 
     /// Stores what was learned since `before`.
@@ -222,11 +222,11 @@ impl Profiles {
         self.update(base_url, model, |known| known.take(answers))
     }
 
-    fn update(&self, base_url: &str, model: &str, change: impl FnOnce(&mut Known)) -> Result<(), Text> {
+    fn update(&self, base_url: &str, model: &str, change: impl FnOnce(&mut StoredProfile)) -> Result<(), Text> {
         // The lock covers reading and writing, so that two processes do not lose each other's facts.
         let _locked = self.lock().map_err(|error| self.unwritable(&error))?;
         let path = self.path(base_url, model);
-        let fresh = || Known {
+        let fresh = || StoredProfile {
             v: VERSION,
             base_url: address(base_url),
             model: model.to_owned(),
@@ -248,12 +248,12 @@ impl Profiles {
     }
 
     /// Returns all profiles, ordered by server and model. A file whose name does not match its content is ignored.
-    pub(crate) fn all(&self) -> Vec<Known> {
+    pub(crate) fn all(&self) -> Vec<StoredProfile> {
         let files = std::fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
         let read = files.filter_map(|path| Some((self.read(&path).ok()??, path)));
         let own = read.filter(|(known, path)| *path == self.path(&known.base_url, &known.model));
-        let mut all: Vec<Known> = own.map(|(known, _)| known).collect();
+        let mut all: Vec<StoredProfile> = own.map(|(known, _)| known).collect();
         all.sort_by(|a, b| (&a.base_url, &a.model).cmp(&(&b.base_url, &b.model)));
         all
     }
@@ -270,9 +270,9 @@ impl Profiles {
         self.0.join(format!("{}.json", &name[..32]))
     }
 
-    fn read(&self, path: &Path) -> Result<Option<Known>, Text> {
+    fn read(&self, path: &Path) -> Result<Option<StoredProfile>, Text> {
         let Some(text) = read_own(path).map_err(|failure| failure.message().clone())? else { return Ok(None) };
-        match serde_json::from_str::<Known>(&text) {
+        match serde_json::from_str::<StoredProfile>(&text) {
             Ok(known) if known.v == VERSION => Ok(Some(known)),
             // A later version of this program may still use this file, so it is not renamed.
             Ok(known) => Err(text!("it has version {version}, and this program reads version 1", version = known.v)),
@@ -285,7 +285,7 @@ impl Profiles {
     }
 
     /// Writes the file atomically, so that readers need no lock.
-    fn write(&self, path: &Path, known: &Known) -> io::Result<()> {
+    fn write(&self, path: &Path, known: &StoredProfile) -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
         serde_json::to_writer(&mut file, known)?;
         file.write_all(b"\n")?;
@@ -332,7 +332,7 @@ pub(crate) struct Profile {
     base_url: String,
     model: String,
     /// The stored profile; `None` if there is no file.
-    known: Option<Known>,
+    known: Option<StoredProfile>,
     /// The values that the session started with, and those stored since.
     last: Learned,
     /// Whether a failure to store was reported.
@@ -342,8 +342,8 @@ pub(crate) struct Profile {
 impl Profile {
     /// Opens a profile. Values that the settings define are not taken from it.
     pub(crate) fn open(profiles: Profiles, base_url: String, model: String, config: &Config) -> Profile {
-        let known = profiles.known(&base_url, &model);
-        let mut last = counting(known.as_ref().map(Known::learned).unwrap_or_default(), config);
+        let known = profiles.read_profile(&base_url, &model);
+        let mut last = counting(known.as_ref().map(StoredProfile::learned).unwrap_or_default(), config);
         // A session runs no call before the end of its reply, so the answer to a probe gains nothing here, and a reply
         // that contradicts it would be misread.
         if last.reasoning == Reasoning::Known {
@@ -353,7 +353,7 @@ impl Profile {
     }
 
     /// Returns the stored profile of the backend.
-    pub(crate) fn known(&self) -> Option<&Known> {
+    pub(crate) fn known(&self) -> Option<&StoredProfile> {
         self.known.as_ref()
     }
 
@@ -371,7 +371,7 @@ impl Profile {
             Ok(()) => self.last = now,
             Err(why) if !self.reported => {
                 self.reported = true;
-                tell(&text!("the profile of this backend cannot be saved: {why}", why));
+                print_note(&text!("the profile of this backend cannot be saved: {why}", why));
             }
             Err(_) => {}
         }
@@ -457,7 +457,7 @@ mod tests {
         let store = |reasoning, form, reasons, system_message| {
             let answers = answers_of(reasoning, GrammarAnswer::Obeys { form, reasons }, system_message);
             profiles.store_answers("http://h/v1", "m", &answers).unwrap();
-            profiles.known("http://h/v1", "m").unwrap()
+            profiles.read_profile("http://h/v1", "m").unwrap()
         };
         let known = store(ReasoningAnswer::None, Form::Structured, false, false);
         let learned = known.learned();

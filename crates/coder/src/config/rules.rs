@@ -25,10 +25,10 @@ pub(crate) struct Prices;
 
 impl Kind for Prices {
     type Value = Price;
-    type Written = Price;
+    type Toml = Price;
     const IS_TABLE: bool = true;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a model such as {example}", example = "\"qwen3-coder\" = { input = 0.5, output = 1.5 }")
     }
 
@@ -52,10 +52,10 @@ pub(crate) struct Headers;
 
 impl Kind for Headers {
     type Value = (String, String);
-    type Written = String;
+    type Toml = String;
     const IS_TABLE: bool = true;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a header such as {example}", example = "\"X-Tenant\" = \"blue\"")
     }
 
@@ -84,10 +84,10 @@ pub(crate) struct Members;
 
 impl Kind for Members {
     type Value = (String, serde_json::Value);
-    type Written = serde_json::Value;
+    type Toml = serde_json::Value;
     const IS_TABLE: bool = true;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a member such as {example}", example = "seed = 7")
     }
 
@@ -143,9 +143,9 @@ pub(crate) struct Checks;
 
 impl Kind for Checks {
     type Value = Check;
-    type Written = WrittenCheck;
+    type Toml = WrittenCheck;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a command line such as {example}", example = "\"cargo check\"")
     }
 
@@ -190,9 +190,9 @@ pub(crate) struct Checkers;
 
 impl Kind for Checkers {
     type Value = CheckerRule;
-    type Written = CheckerRule;
+    type Toml = CheckerRule;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a checker such as {example}", example = "{ files = [\"*.lua\"], command = [\"luac\", \"-p\", \"-\"] }")
     }
 
@@ -288,10 +288,10 @@ pub(crate) struct Servers;
 
 impl Kind for Servers {
     type Value = ServerRule;
-    type Written = ServerRule;
+    type Toml = ServerRule;
     const IS_TABLE: bool = true;
 
-    fn takes() -> Text {
+    fn describe_values() -> Text {
         text!("a server such as {example}", example = "files = { command = [\"mcp-server-files\", \"/srv/data\"] }")
     }
 

@@ -3,7 +3,7 @@
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "the comments are help texts for a terminal")]
 
-use super::kinds::{Bound, Command, Flag, Glob, Line, Number, Whole, Word, whole};
+use super::kinds::{Bound, Command, Flag, Glob, Line, Number, Whole, Word, whole_number};
 use super::rules::{Checkers, Checks, Headers, Members, Prices, Servers};
 use super::value::{Many, Merging, One, Row};
 use crate::choices::{
@@ -335,7 +335,7 @@ impl Bounds {
         let row = |limit: &'static Limit| {
             let row =
                 self.0.get(limit.key).cloned().unwrap_or_default().row(limit.setting, limit.written, (limit.help)());
-            Row { takes: whole(limit.least, limit.most), ..row }
+            Row { takes: whole_number(limit.least, limit.most), ..row }
         };
         LIMITS.iter().map(row).collect()
     }

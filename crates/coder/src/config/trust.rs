@@ -21,7 +21,7 @@ struct Trusted {
 }
 
 /// Returns `true` if a file is trusted with exactly this content. If the records cannot be read, nothing is trusted.
-pub(crate) fn holds(places: &Places, file: &Path, content: &str) -> bool {
+pub(crate) fn is_trusted(places: &Places, file: &Path, content: &str) -> bool {
     let wanted = entry(file, content);
     wanted.is_ok_and(|wanted| list(places).unwrap_or_default().contains(&wanted))
 }
@@ -54,7 +54,7 @@ pub(crate) fn forget_one(places: &Places, file: &Path) -> Result<(), Failure> {
 
 /// Returns the SHA-256 of a text in hexadecimal.
 pub(crate) fn hash(content: &str) -> String {
-    Digest::of(content.as_bytes()).to_string()
+    Digest::compute(content.as_bytes()).to_string()
 }
 
 fn entry(file: &Path, content: &str) -> Result<Trusted, Failure> {
@@ -72,7 +72,7 @@ fn folder(places: &Places) -> Result<&Path, Failure> {
 }
 
 /// Returns the list of everything that the user trusts, as it is stored.
-pub(crate) fn listed(places: &Places) -> String {
+pub(crate) fn read_list(places: &Places) -> String {
     let list = folder(places).and_then(|folder| read_own(&folder.join(FILE)));
     // A list that cannot be read trusts nothing.
     list.ok().flatten().unwrap_or_default()

@@ -103,6 +103,6 @@ pub(crate) fn settings(options: &Options) -> Result<Settings, Failure> {
 }
 
 fn word<T: ValueEnum + Clone>(key: &str, value: &str) -> Result<T, Text> {
-    let takes = |hint| wrong_value(&format!("results.{key}"), Word::<T>::takes(), hint);
+    let takes = |hint| wrong_value(&format!("results.{key}"), Word::<T>::describe_values(), hint);
     Word::<T>::read(value.to_owned(), "").map_err(takes)
 }

@@ -73,18 +73,18 @@ pub(crate) trait Kind: Clone {
     /// The type of a value, or of an item in a list or table.
     type Value: Clone;
     /// A value as serde reads it from TOML.
-    type Written: DeserializeOwned;
+    type Toml: DeserializeOwned;
     /// Whether the setting is a table of named items.
     const IS_TABLE: bool = false;
 
     /// Describes the allowed values. The text completes a sentence that begins with `ask is`.
-    fn takes() -> Text;
+    fn describe_values() -> Text;
 
     /// Checks a value. `name` is the name of an item in a table.
     ///
     /// # Errors
-    /// The reason why the value is not valid. An empty reason means that [`Kind::takes`] explains it.
-    fn read(written: Self::Written, name: &str) -> Result<Self::Value, Text>;
+    /// The reason why the value is not valid. An empty reason means that [`Kind::describe_values`] explains it.
+    fn read(written: Self::Toml, name: &str) -> Result<Self::Value, Text>;
 
     /// Formats a value on one line, without secrets.
     fn show(value: &Self::Value) -> String;
@@ -234,9 +234,9 @@ impl<K: Kind, const MANY: bool> Setting<K, MANY> {
     pub(crate) fn row(&self, key: &'static str, default: &'static str, help: Text) -> Row {
         let values = self.0.iter().map(|item| (K::show(&item.value), item.origin())).collect();
         let (shape, takes) = match (MANY, K::IS_TABLE) {
-            (false, _) => (Shape::One, K::takes()),
-            (true, false) => (Shape::List, text!("a list; each item is {takes}", takes = K::takes())),
-            (true, true) => (Shape::Table, text!("a table; each item is {takes}", takes = K::takes())),
+            (false, _) => (Shape::One, K::describe_values()),
+            (true, false) => (Shape::List, text!("a list; each item is {takes}", takes = K::describe_values())),
+            (true, true) => (Shape::Table, text!("a table; each item is {takes}", takes = K::describe_values())),
         };
         Row { key, default, help, takes, shape, values }
     }
@@ -273,7 +273,7 @@ impl<'de, K: Kind> Visitor<'de> for ItemReader<'_, K> {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, from: D) -> Result<Item<K::Value>, D::Error> {
-        let written = Spanned::<K::Written>::deserialize(from)?;
+        let written = Spanned::<K::Toml>::deserialize(from)?;
         let at = written.span().start;
         let value = K::read(written.into_inner(), self.0).map_err(|why| D::Error::custom(why.render(language())))?;
         Ok(Item { value, at, origin: None })

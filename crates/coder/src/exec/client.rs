@@ -3,14 +3,14 @@
 
 use super::lines::{Link, Reply, Report, Request, read_lines, write_lines};
 use super::open;
-use super::place::Place;
+use super::place::SessionFiles;
 use super::worker::Worker;
 use crate::args::Options;
 use crate::confirm::AtTheTerminal;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::question::{Question, UserAnswer};
 use crate::runtime::Signals;
-use crate::terminal::tell;
+use crate::terminal::print_note;
 use std::fs::File;
 use std::future::pending;
 use std::pin::Pin;
@@ -37,7 +37,7 @@ const MOST_STARTS: usize = 50;
 
 /// The client's view of an exec session.
 pub(crate) struct Session {
-    place: Place,
+    place: SessionFiles,
     fingerprint: String,
 }
 
@@ -63,29 +63,31 @@ impl Session {
             };
             let _ = link.requests.send(Request::Reply(reply.clone())); // the reports end if the connection is closed
             match converse(&mut link, signals, show).await? {
-                Ended::Status(status) => return Ok(status),
-                Ended::Busy => {
+                ConnectionEnd::Status(status) => return Ok(status),
+                ConnectionEnd::Busy => {
                     return Err(Failure::unsuccessful(text!(
                         "busy: the exec session handles another reply at the moment; try again when it has ended"
                     )));
                 }
-                Ended::Changed { jobs: true } => {
+                ConnectionEnd::Changed { jobs: true } => {
                     return Err(Failure::wrong_use(text!(
                         "The options or settings are not those that the exec session was started with, and it has \
                          jobs. End it and its jobs with `coder exec --end`, or use the same options."
                     )));
                 }
-                Ended::Changed { jobs: false } if !std::mem::replace(&mut is_notified, true) => {
-                    tell(&text!(
+                ConnectionEnd::Changed { jobs: false } if !std::mem::replace(&mut is_notified, true) => {
+                    print_note(&text!(
                         "The options or settings have changed: a new exec session begins. It does not know which files \
                          were read and what you always allowed."
                     ));
                 }
                 // The host is ending and still holds the lock. Without this pause, all attempts would be over before it
                 // releases the lock.
-                Ended::Changed { jobs: false } | Ended::Gone { began: false } => sleep(GLANCE * 5).await,
+                ConnectionEnd::Changed { jobs: false } | ConnectionEnd::Gone { began: false } => {
+                    sleep(GLANCE * 5).await;
+                }
                 // Calls of the reply may have run, so it is not sent again.
-                Ended::Gone { began: true } => {
+                ConnectionEnd::Gone { began: true } => {
                     return Err(Failure::broken(text!(
                         "The process of the exec session ended before the reply was handled."
                     )));
@@ -123,7 +125,7 @@ impl Session {
         loop {
             if let Some(lock) = self.place.try_lock()? {
                 if self.place.has_socket() {
-                    tell(&text!(
+                    print_note(&text!(
                         "The process of the exec session was killed: a new exec session begins. It does not know which \
                          files were read and what you always allowed."
                     ));
@@ -186,7 +188,7 @@ pub(crate) async fn run_alone(
     let (requests, reports) = (forward(sent, forwarded), forward(reported, forwarded_report));
     let ((), (), (), ended) = tokio::join!(handle, requests, reports, converse);
     match ended? {
-        Ended::Status(status) => Ok(status),
+        ConnectionEnd::Status(status) => Ok(status),
         _ => Err(Failure::broken(text!("The process of the exec session ended before the reply was handled."))),
     }
 }
@@ -201,7 +203,7 @@ async fn forward<T>(mut from: mpsc::UnboundedReceiver<T>, to: mpsc::Sender<T>) {
 }
 
 /// The end of a connection.
-enum Ended {
+enum ConnectionEnd {
     Status(u8),
     Busy,
     Changed {
@@ -220,7 +222,7 @@ async fn converse(
     link: &mut Link,
     signals: &mut Signals,
     show: &mut (dyn FnMut(Report) -> Result<(), Failure> + Send),
-) -> Result<Ended, Failure> {
+) -> Result<ConnectionEnd, Failure> {
     // The question is a future of its own, so that signals and reports are handled while the user thinks.
     let mut asking: Option<Asking> = None;
     let (mut began, mut ending) = (false, None);
@@ -243,14 +245,14 @@ async fn converse(
                 let _ = link.requests.send(Request::Answer(answer)); // the reports end if the connection is closed
             }
             report = link.reports.recv() => match report {
-                None if ending.is_none() => return Ok(Ended::Gone { began }),
+                None if ending.is_none() => return Ok(ConnectionEnd::Gone { began }),
                 None | Some(Report::End(_)) if ending.is_some() => {
                     return Err(Failure::signalled(ending.unwrap_or(INTERRUPTED)));
                 }
-                Some(Report::End(status)) => return Ok(Ended::Status(status)),
+                Some(Report::End(status)) => return Ok(ConnectionEnd::Status(status)),
                 Some(Report::Began) => began = true,
-                Some(Report::Busy) => return Ok(Ended::Busy),
-                Some(Report::Changed { jobs }) => return Ok(Ended::Changed { jobs }),
+                Some(Report::Busy) => return Ok(ConnectionEnd::Busy),
+                Some(Report::Changed { jobs }) => return Ok(ConnectionEnd::Changed { jobs }),
                 Some(Report::Question(question)) => asking = Some(Box::pin(ask(*question))),
                 Some(report) => show(report)?,
                 None => {}

@@ -2,7 +2,7 @@
 
 use super::lines::{Reply, Report, Request, read_lines, write_lines};
 use super::open;
-use super::place::{Place, is_of_this_user};
+use super::place::{SessionFiles, is_of_this_user};
 use super::worker::{Worker, stopped};
 use crate::args::Options;
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ const SOON: Duration = Duration::from_secs(1);
 const MOST_CONNECTIONS: usize = 16;
 
 /// The state that all connections share.
-struct Shared {
+struct HostState {
     fingerprint: String,
     /// The agent; taken when the session ends.
     worker: Mutex<Option<Worker>>,
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options, session: &str) -> Result<ExitCode, Failure>
     let worker = Worker::new(&options)?;
     run_with_signals(async |signals| {
         let stop = watch::Sender::new(false);
-        let shared = Arc::new(Shared { fingerprint, worker: Mutex::new(Some(worker)), stop });
+        let shared = Arc::new(HostState { fingerprint, worker: Mutex::new(Some(worker)), stop });
         tokio::select! {
             _ = signals.next() => {}
             ended = serve(&shared, &place, &root) => ended?,
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options, session: &str) -> Result<ExitCode, Failure>
     })
 }
 
-async fn serve(shared: &Arc<Shared>, place: &Place, root: &Path) -> Result<(), Failure> {
+async fn serve(shared: &Arc<HostState>, place: &SessionFiles, root: &Path) -> Result<(), Failure> {
     let listener = place.listen()?;
     let project = identity(root);
     Terminal::stdout().line("ready")?;
@@ -124,7 +124,7 @@ fn detach() {
 }
 
 /// Handles the connection of a client.
-async fn answer(stream: UnixStream, shared: &Shared) {
+async fn answer(stream: UnixStream, shared: &HostState) {
     if !is_of_this_user(&stream) {
         return;
     }
@@ -154,7 +154,7 @@ async fn handle(
     reply: Reply,
     requests: &mut tokio::sync::mpsc::Receiver<Request>,
     reports: &tokio::sync::mpsc::UnboundedSender<Report>,
-    shared: &Shared,
+    shared: &HostState,
 ) -> bool {
     // The end of a round is reported just before the worker is free, so a client that sends the next reply at once must
     // wait a moment.
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use tokio::sync::mpsc;
 
-    fn shared() -> Shared {
-        Shared { fingerprint: String::new(), worker: Mutex::new(None), stop: watch::Sender::new(false) }
+    fn shared() -> HostState {
+        HostState { fingerprint: String::new(), worker: Mutex::new(None), stop: watch::Sender::new(false) }
     }
 
     #[tokio::test(start_paused = true)]

@@ -18,7 +18,7 @@ use crate::args::Options;
 use crate::config::Layers;
 use crate::failure::Failure;
 use crate::rules::with_persona;
-use place::Place;
+use place::SessionFiles;
 use std::os::unix::fs::MetadataExt;
 use toolfence_protocol::text;
 use toolfence_workspace::Digest;
@@ -48,7 +48,7 @@ const VARIABLES: &[&str] = &[
 /// Reads the settings, and sets the language and the colours. Returns the location of the session, and a fingerprint of
 /// everything that affects its behaviour: a host with another fingerprint would not apply the rules that the user sees
 /// in the settings.
-fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
+fn open(options: &Options, session: &str) -> Result<(SessionFiles, String), Failure> {
     let layers = Layers::read(options)?;
     // A command can access the project. With a socket there, it could answer the questions of its own session.
     if layers.places.has_state_in_root() {
@@ -57,7 +57,7 @@ fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
              folder outside of the project, or use --no-session."
         )));
     }
-    let place = Place::new(layers.places.state.as_deref(), layers.places.root(), session)?;
+    let place = SessionFiles::new(layers.places.state.as_deref(), layers.places.root(), session)?;
     let (layers, persona) = with_persona(layers)?;
     layers.merged().settle_looks();
     let root = layers.places.root().to_owned();
@@ -74,5 +74,5 @@ fn open(options: &Options, session: &str) -> Result<(Place, String), Failure> {
     if let Ok(program) = std::env::current_exe().and_then(|path| path.metadata()) {
         text.push_str(&format!(" {} {} {}", program.ino(), program.mtime(), program.len()));
     }
-    Ok((place, Digest::of(text.as_bytes()).to_string()))
+    Ok((place, Digest::compute(text.as_bytes()).to_string()))
 }

@@ -16,7 +16,7 @@ use toolfence_workspace::Digest;
 const MOST_PATH_BYTES: usize = 100;
 
 /// The location of the files of one session.
-pub(crate) struct Place {
+pub(crate) struct SessionFiles {
     /// The folder of all sessions, which only this user can open.
     folder: PathBuf,
     /// An open handle of the folder, through which its path fits in a socket address.
@@ -25,12 +25,12 @@ pub(crate) struct Place {
     key: String,
 }
 
-impl Place {
+impl SessionFiles {
     /// Creates the folder of all sessions.
     ///
     /// # Errors
     /// There is no state folder, or it belongs to another user.
-    pub(crate) fn new(state: Option<&Path>, root: &Path, session: &str) -> Result<Place, Failure> {
+    pub(crate) fn new(state: Option<&Path>, root: &Path, session: &str) -> Result<SessionFiles, Failure> {
         let Some(state) = state else {
             return Err(Failure::wrong_use(text!(
                 "There is no state folder for an exec session: set HOME or XDG_STATE_HOME, or use --no-session."
@@ -40,9 +40,9 @@ impl Place {
         // The NUL, which no path contains, separates the two parts.
         let key = [root.as_os_str().as_encoded_bytes(), b"\0", session.as_bytes()].concat();
         let handle = open_folder(&folder).map_err(|error| failure(&folder, &error))?;
-        let mut key = Digest::of(&key).to_string();
+        let mut key = Digest::compute(&key).to_string();
         key.truncate(16);
-        Ok(Place { folder, handle, key })
+        Ok(SessionFiles { folder, handle, key })
     }
 
     fn socket(&self) -> PathBuf {

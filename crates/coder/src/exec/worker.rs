@@ -67,7 +67,7 @@ impl Worker {
             debug::start_to(move |line| drop(lines.send(Report::Debug(line))));
             debug::root(self.project.workspace.root_path());
         }
-        self.replies.put(reply.text);
+        self.replies.push(reply.text);
         let (answers, answered) = mpsc::unbounded_channel();
         let mut reporter = Reporter {
             reports: reports.clone(),
@@ -188,7 +188,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 struct Replies(Mutex<String>);
 
 impl Replies {
-    fn put(&self, text: String) {
+    fn push(&self, text: String) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }

@@ -17,7 +17,7 @@ const MOST_OF_SEQUENCE: usize = 32;
 
 /// The key that ended an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum EndKey {
     /// Enter was pressed.
     Sent,
     /// Ctrl-D was pressed on an empty answer.
@@ -56,7 +56,7 @@ impl Answer {
 
     /// Processes the bytes of one terminal read. The caller must ignore a returned end if more input follows, because a
     /// terminal without paste marks sends the lines of a paste in one or several reads.
-    pub(crate) fn press(&mut self, keys: &[u8]) -> Option<Ended> {
+    pub(crate) fn press(&mut self, keys: &[u8]) -> Option<EndKey> {
         let mut is_pasted = false;
         // More input after Enter means that the line end was part of an unmarked paste.
         if !keys.is_empty() && std::mem::take(&mut self.sent) {
@@ -78,13 +78,13 @@ impl Answer {
                 // Only a line end that is the last byte of a read can be the Enter key.
                 b'\r' | b'\n' if left.len() == 1 && !is_pasted && (!self.was_pasting || keys.len() == 1) => {
                     self.sent = true;
-                    return Some(Ended::Sent);
+                    return Some(EndKey::Sent);
                 }
                 b'\r' | b'\n' => {
                     is_pasted = true;
                     self.add(' ');
                 }
-                0x04 if self.text.is_empty() && left.len() == 1 && !is_pasted => return Some(Ended::Nothing),
+                0x04 if self.text.is_empty() && left.len() == 1 && !is_pasted => return Some(EndKey::Nothing),
                 0x08 | 0x7f => rub_out(&mut self.text),
                 // Ctrl-U deletes the line, and Ctrl-W the last word.
                 0x15 => self.text.clear(),
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     /// Returns the text and the end after all of these reads.
-    fn typed(reads: &[&str]) -> (String, Option<Ended>) {
+    fn typed(reads: &[&str]) -> (String, Option<EndKey>) {
         let mut answer = Answer::default();
         let mut ended = None;
         for read in reads {
@@ -211,13 +211,13 @@ mod tests {
 
     #[test]
     fn only_enter_by_itself_sends() {
-        let sent = |text: &str| (text.to_owned(), Some(Ended::Sent));
+        let sent = |text: &str| (text.to_owned(), Some(EndKey::Sent));
         let open = |text: &str| (text.to_owned(), None);
         for (reads, want) in [
             (&["y", "\r"][..], sent("y")),
             (&["y\n"], sent("y")),
             (&["n use the ", "other file\n"], sent("n use the other file")),
-            (&["\x04"], (String::new(), Some(Ended::Nothing))),
+            (&["\x04"], (String::new(), Some(EndKey::Nothing))),
             (&["n\x04"], open("n")),
             // Pastes with and without marks, complete and in pieces.
             (&["\x1b[200~y\r\x1b[201~"], open("y ")),
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(answer.press(b"y\r"), None);
         answer.give_up_paste();
         assert_eq!(answer.press(b"\x15y\r"), None, "it may be the rest of the paste");
-        assert_eq!((answer.press(b"\x15"), answer.press(b"n"), answer.press(b"\r")), (None, None, Some(Ended::Sent)));
+        assert_eq!((answer.press(b"\x15"), answer.press(b"n"), answer.press(b"\r")), (None, None, Some(EndKey::Sent)));
         assert_eq!(answer.text(), "n");
     }
 

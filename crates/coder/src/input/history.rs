@@ -24,7 +24,7 @@ pub(super) struct Past {
 
 impl Past {
     /// Returns the history in this state folder.
-    pub(super) fn below(state: &Path, redactor: Redactor) -> Past {
+    pub(super) fn open(state: &Path, redactor: Redactor) -> Past {
         Past { file: state.join(FILE), redactor }
     }
 
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_file_that_others_could_read_is_closed_to_them() {
         let folder = tempfile::tempdir().unwrap();
-        let past = Past::below(folder.path(), Redactor::new());
+        let past = Past::open(folder.path(), Redactor::new());
         let mode = || std::fs::metadata(&past.file).unwrap().permissions().mode() & 0o777;
         let open = || std::fs::set_permissions(&past.file, std::fs::Permissions::from_mode(0o644)).unwrap();
         past.add("one").unwrap();
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn lines_are_kept_without_secrets_and_for_their_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let past = Past::below(&folder.path().join("state"), Redactor::new());
+        let past = Past::open(&folder.path().join("state"), Redactor::new());
         assert!(past.lines().is_empty());
         for line in ["one", "two\nlines", "  ", "use sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ"] {
             past.add(line).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_file_without_an_end_is_made_shorter() {
         let folder = tempfile::tempdir().unwrap();
-        let past = Past::below(folder.path(), Redactor::new());
+        let past = Past::open(folder.path(), Redactor::new());
         let line = format!("{}\n", serde_json::Value::from("y".repeat(1000)));
         std::fs::write(&past.file, line.repeat(5000) + "no JSON\n\"last\"\n").unwrap();
         let lines = past.lines();

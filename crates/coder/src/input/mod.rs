@@ -81,7 +81,7 @@ impl LineEditor {
         if !modes::has_cursor() || !io::stdin().is_terminal() || !io::stdout().is_terminal() || !modes::remember() {
             return None;
         }
-        let past = state.map(|state| Past::below(state, redactor));
+        let past = state.map(|state| Past::open(state, redactor));
         let mut history = FileBackedHistory::default();
         for line in past.iter().flat_map(Past::lines) {
             // A history without a file cannot fail.
@@ -158,7 +158,7 @@ impl LineEditor {
     }
 
     /// Inserts text of the user into the line as if it had been typed.
-    pub(crate) fn put(&mut self, text: &str) {
+    pub(crate) fn insert_text(&mut self, text: &str) {
         let shown = self.pastes.lock().unwrap_or_else(PoisonError::into_inner).fold(text);
         self.insert(shown);
     }
@@ -251,7 +251,7 @@ struct Plain {
 }
 
 impl Plain {
-    fn shown(&self, line: &str, columns: usize) -> String {
+    fn render(&self, line: &str, columns: usize) -> String {
         let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         let all_agree = line.split('\n').all(|line| rows_of(&format!("{mark}{line}"), columns).1);
         if all_agree { line.to_owned() } else { in_parts(line) }
@@ -262,7 +262,7 @@ impl Highlighter for Plain {
     fn highlight(&self, line: &str, _: usize) -> StyledText {
         self.empty.store(line.is_empty(), Ordering::SeqCst);
         let mut text = StyledText::new();
-        let shown = if line.is_ascii() { line.to_owned() } else { self.shown(line, columns_of_the_terminal()) };
+        let shown = if line.is_ascii() { line.to_owned() } else { self.render(line, columns_of_the_terminal()) };
         text.push((Default::default(), shown));
         text
     }

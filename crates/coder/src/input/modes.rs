@@ -18,7 +18,7 @@ static FOUND: OnceLock<Termios> = OnceLock::new();
 /// Whether keys are currently kept instead of echoed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 /// The raw input typed during a turn.
-static TYPED: Mutex<Taken> = Mutex::new(Taken::new());
+static TYPED: Mutex<TypedInput> = Mutex::new(TypedInput::new());
 /// The modes to restore after a question has changed them.
 static ASKED: Mutex<Option<Termios>> = Mutex::new(None);
 
@@ -38,16 +38,16 @@ pub(super) const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 pub(super) const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// The typed input, and whether it ends inside a paste.
-struct Taken {
+struct TypedInput {
     bytes: Vec<u8>,
     pasting: bool,
     /// The last bytes, which may be the beginning of a paste mark.
     end: Vec<u8>,
 }
 
-impl Taken {
-    const fn new() -> Taken {
-        Taken { bytes: Vec::new(), pasting: false, end: Vec::new() }
+impl TypedInput {
+    const fn new() -> TypedInput {
+        TypedInput { bytes: Vec::new(), pasting: false, end: Vec::new() }
     }
 
     fn push(&mut self, bytes: &[u8], kept: bool) {
@@ -68,10 +68,10 @@ impl Taken {
 }
 
 fn is_pasting() -> bool {
-    taken().pasting
+    typed_input().pasting
 }
 
-fn taken() -> MutexGuard<'static, Taken> {
+fn typed_input() -> MutexGuard<'static, TypedInput> {
     TYPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -149,22 +149,22 @@ impl Drop for Quiet {
 
 /// Restores the original modes during a turn while an editor is open, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Shown(bool);
+pub(crate) struct OriginalModes(bool);
 
-impl Shown {
+impl OriginalModes {
     /// Keeps the input typed so far for the next message, and restores the original modes.
-    pub(crate) fn begin() -> Shown {
+    pub(crate) fn begin() -> OriginalModes {
         let was_quiet = QUIET.swap(false, Ordering::SeqCst);
         if was_quiet {
             keep_typed();
             mark_pastes(false);
             FOUND.get().into_iter().for_each(set);
         }
-        Shown(was_quiet)
+        OriginalModes(was_quiet)
     }
 }
 
-impl Drop for Shown {
+impl Drop for OriginalModes {
     fn drop(&mut self) {
         if self.0 {
             quiet().iter().for_each(set);
@@ -205,17 +205,17 @@ impl Keys {
 
     /// Waits until all earlier input has arrived, which was not meant for the question. Returns `true` if a paste has
     /// begun whose end has not arrived.
-    pub(crate) async fn settle(&mut self) -> io::Result<bool> {
+    pub(crate) async fn drain_typed(&mut self) -> io::Result<bool> {
         let (mut buffer, mut since) = ([0; 4096], Instant::now());
         loop {
             match self.read(&mut buffer)? {
                 Some(0) => return Ok(false),
                 Some(count) => {
-                    taken().push(&buffer[..count], self.in_turn);
+                    typed_input().push(&buffer[..count], self.in_turn);
                     since = Instant::now();
                 }
                 None if since.elapsed() >= if is_pasting() { LONGEST_PAUSE } else { SILENCE } => {
-                    return Ok(std::mem::take(&mut taken().pasting));
+                    return Ok(std::mem::take(&mut typed_input().pasting));
                 }
                 None => tokio::time::sleep(GLANCE).await,
             }
@@ -226,7 +226,7 @@ impl Keys {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub(crate) fn again(&mut self) -> io::Result<()> {
+    pub(crate) fn set_again(&mut self) -> io::Result<()> {
         tcsetattr(&self.terminal, OptionalActions::Now, &without_echo(&tcgetattr(&self.terminal)?))?;
         if has_cursor() { self.terminal.write_all(MARK_PASTES) } else { Ok(()) }
     }
@@ -267,7 +267,7 @@ pub(super) fn typed() -> String {
         }
         set(found);
     }
-    let typed = std::mem::replace(&mut *taken(), Taken::new()).bytes;
+    let typed = std::mem::replace(&mut *typed_input(), TypedInput::new()).bytes;
     text_of(&String::from_utf8_lossy(&typed))
 }
 
@@ -296,7 +296,7 @@ fn keep_typed() -> bool {
     let Ok(mut terminal) = terminal() else { return false };
     let (mut buffer, mut came) = ([0; 4096], false);
     while let Ok(count @ 1..) = terminal.read(&mut buffer) {
-        taken().push(&buffer[..count], true);
+        typed_input().push(&buffer[..count], true);
         came = true;
     }
     came
@@ -341,7 +341,7 @@ mod tests {
     fn a_paste_goes_on_until_its_mark_however_it_is_divided() {
         let keys = b"a\x1b[200~b\x1b[200~\r\x1b[201~c\x1b[201~\x1b[200~d";
         for size in 1..keys.len() {
-            let mut typed = Taken::new();
+            let mut typed = TypedInput::new();
             let mut inside = Vec::new();
             for piece in keys.chunks(size) {
                 typed.push(piece, true);

@@ -26,7 +26,7 @@ pub(super) struct Pastes {
 impl Pastes {
     /// Returns the form in which a text is inserted into the line: unchanged, or as a label.
     pub(super) fn fold(&mut self, text: &str) -> String {
-        self.shown(clean(text), MOST_LINES)
+        self.fold_longer(clean(text), MOST_LINES)
     }
 
     /// Returns the form in which a paste is inserted into the line. A paste that would begin a command at the start of
@@ -34,10 +34,10 @@ impl Pastes {
     pub(super) fn fold_paste(&mut self, pasted: &str) -> String {
         let text = clean(pasted);
         let is_like_command = joined(&text).trim_start().starts_with(['!', '/']);
-        self.shown(text, if is_like_command { 1 } else { MOST_LINES })
+        self.fold_longer(text, if is_like_command { 1 } else { MOST_LINES })
     }
 
-    fn shown(&mut self, text: String, most: usize) -> String {
+    fn fold_longer(&mut self, text: String, most: usize) -> String {
         let lines = text.lines().count();
         // A tab would shift the text after it, and some characters reverse the text around them. Such a text is folded
         // too.
@@ -119,7 +119,7 @@ pub(super) struct Folding {
 }
 
 impl Folding {
-    fn listed(&self, event: ReedlineEvent) -> ReedlineEvent {
+    fn expand_event(&self, event: ReedlineEvent) -> ReedlineEvent {
         match event {
             ReedlineEvent::Menu(_) => {
                 ReedlineEvent::Menu(self.mark.lock().unwrap_or_else(PoisonError::into_inner).clone())
@@ -147,7 +147,7 @@ impl EditMode for Folding {
             }
             ReedlineEvent::Edit(commands) => ReedlineEvent::Edit(commands.into_iter().map(fold).collect()),
             ReedlineEvent::UntilFound(events) => {
-                ReedlineEvent::UntilFound(events.into_iter().map(|event| self.listed(event)).collect())
+                ReedlineEvent::UntilFound(events.into_iter().map(|event| self.expand_event(event)).collect())
             }
             event => event,
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_steers_the_terminal_stands_in_the_line() {
+    fn pasted_control_characters_are_removed_or_folded() {
         let mut pastes = Pastes::default();
         assert_eq!(pastes.fold("\u{1b}[31mred\u{7}\0"), "[31mred");
         let label = pastes.fold("a\u{202e}b");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn kept_pastes_are_bounded() {
         let mut pastes = Pastes::default();
         (0..200).for_each(|number| drop(pastes.fold(&format!("{number}\n").repeat(10))));
         assert_eq!(pastes.kept.len(), MOST_PASTES);

@@ -149,9 +149,9 @@ impl Highlighter {
         let mut cells = Vec::new();
         if self.is_diff {
             let ink = match line.as_bytes().first() {
-                Some(b'+') => Ink::of(Tint::Green),
-                Some(b'-') => Ink::of(Tint::Red),
-                Some(b'@') => Ink::of(Tint::Cyan),
+                Some(b'+') => Ink::from_tint(Tint::Green),
+                Some(b'-') => Ink::from_tint(Tint::Red),
+                Some(b'@') => Ink::from_tint(Tint::Cyan),
                 _ => Ink::PLAIN,
             };
             code(&mut cells, line, ink);
@@ -204,8 +204,8 @@ impl Highlighter {
             return (c.len_utf8(), Ink::PLAIN);
         }
         let ink = match &rest[..word] {
-            number if number.starts_with(|c: char| c.is_ascii_digit()) => Ink::of(Tint::Yellow),
-            word if language.keywords.split(' ').any(|keyword| keyword == word) => Ink::of(Tint::Magenta),
+            number if number.starts_with(|c: char| c.is_ascii_digit()) => Ink::from_tint(Tint::Yellow),
+            word if language.keywords.split(' ').any(|keyword| keyword == word) => Ink::from_tint(Tint::Magenta),
             _ => Ink::PLAIN,
         };
         (word, ink)
@@ -231,7 +231,7 @@ fn quoted(rest: &str, quote: char) -> usize {
 fn ink_of(part: Part) -> Ink {
     match part {
         Part::Comment => Ink::DIM,
-        Part::String => Ink::of(Tint::Green),
+        Part::String => Ink::from_tint(Tint::Green),
     }
 }
 

@@ -118,7 +118,7 @@ impl InlineReader {
                 let ink = Ink { colour: Some(Tint::Cyan), ..self.ink() };
                 let begin = self.cells.len();
                 push(&mut self.cells, &code, ink);
-                self.placed(begin, end);
+                self.mark_cells(begin, end);
                 self.mark("`", end);
                 self.closes(end);
             }
@@ -126,7 +126,7 @@ impl InlineReader {
                 let ink = Ink { dim: true, ..self.ink() };
                 let begin = self.cells.len();
                 push(&mut self.cells, &text, ink);
-                self.placed(begin, end);
+                self.mark_cells(begin, end);
                 self.closes(end);
             }
             Event::Start(Tag::Emphasis) => self.opens("*", Ink { italic: true, ..self.ink() }, end),
@@ -169,7 +169,7 @@ impl InlineReader {
     }
 
     /// Marks the cells from index `begin` as one piece of the source that ends at byte `end`.
-    fn placed(&mut self, begin: usize, end: usize) {
+    fn mark_cells(&mut self, begin: usize, end: usize) {
         self.cells[begin..].iter_mut().for_each(|cell| (cell.at, cell.inside) = (end, true));
     }
 
@@ -179,7 +179,7 @@ impl InlineReader {
             let begin = self.cells.len();
             let ink = self.ink();
             push(&mut self.cells, mark, ink);
-            self.placed(begin, end);
+            self.mark_cells(begin, end);
         }
     }
 
@@ -215,7 +215,7 @@ impl InlineReader {
             let suffix = if text.is_empty() { target } else { format!(" ({target})") };
             let ink = Ink { dim: true, ..self.ink() };
             push(&mut self.cells, &suffix.replace(BREAK, " "), ink);
-            self.placed(begin, end);
+            self.mark_cells(begin, end);
             self.closes(end);
         }
     }

@@ -215,10 +215,10 @@ impl Markdown {
 
     /// Returns the number of bytes that are kept of the text.
     #[cfg(test)]
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let leaf = match &self.leaf {
             Leaf::Paragraph(paragraph) => paragraph.text.capacity(),
-            Leaf::Table(table) => table.kept(),
+            Leaf::Table(table) => table.buffered_bytes(),
             _ => 0,
         };
         leaf + self.line.capacity() + self.containers.len() * size_of::<Container>()
@@ -550,12 +550,12 @@ impl Markdown {
             let cells = inline::read(&rest, self.look, self.base).cells;
             self.give(vec![cells]);
         } else if c == ' ' && !waits && paragraph.text.len() > paragraph.next {
-            self.settle();
+            self.write_final_rows();
         }
     }
 
     /// Writes the rows of the paragraph that no further text can change.
-    fn settle(&mut self) {
+    fn write_final_rows(&mut self) {
         let room = self.room();
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
         // A text with fewer bytes than columns seldom fills a row, so it is not parsed yet.

@@ -38,7 +38,7 @@ impl Ink {
     pub(super) const PLAIN: Ink =
         Ink { bold: false, dim: false, italic: false, underline: false, struck: false, colour: None };
 
-    pub(super) const fn of(colour: Tint) -> Ink {
+    pub(super) const fn from_tint(colour: Tint) -> Ink {
         Ink { colour: Some(colour), ..Ink::PLAIN }
     }
 
@@ -113,7 +113,7 @@ impl Joining {
     }
 
     /// Processes the next character. Returns `true` if it is part of the previous sign.
-    fn takes(&mut self, c: char) -> bool {
+    fn extend(&mut self, c: char) -> bool {
         let joined = if is_flag(c) && is_flag(self.before) { self.flags % 2 == 1 } else { joins(self.before, c) };
         self.flags = if is_flag(c) { self.flags + 1 } else { 0 };
         self.before = c;
@@ -139,7 +139,7 @@ fn joins(before: char, c: char) -> bool {
 /// Returns the number of cells of the first sign. There must be at least one cell.
 fn sign(cells: &[Cell]) -> usize {
     let mut joining = Joining::after(cells[0].c);
-    1 + cells[1..].iter().take_while(|cell| joining.takes(cell.c)).count()
+    1 + cells[1..].iter().take_while(|cell| joining.extend(cell.c)).count()
 }
 
 /// Splits a text into signs of one or several characters.
@@ -147,7 +147,7 @@ fn signs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let mut joining = Joining::after(rest.chars().next()?);
-        let end = rest.char_indices().skip(1).find(|(_, c)| !joining.takes(*c)).map_or(rest.len(), |(at, _)| at);
+        let end = rest.char_indices().skip(1).find(|(_, c)| !joining.extend(*c)).map_or(rest.len(), |(at, _)| at);
         let (sign, after) = rest.split_at(end);
         rest = after;
         Some(sign)

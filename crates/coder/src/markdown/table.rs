@@ -92,7 +92,7 @@ impl Table {
 
     /// Returns the number of bytes that are kept of the rows.
     #[cfg(test)]
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         self.rows.iter().chain([&self.head]).flatten().map(String::capacity).sum()
     }
 

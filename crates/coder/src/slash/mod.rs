@@ -2,7 +2,7 @@
 
 mod own;
 
-pub(crate) use own::{Own, find, message, of_project};
+pub(crate) use own::{UserCommand, find, message, of_project};
 
 use crate::shown::Words;
 use toolfence_protocol::{Text, text};
@@ -174,7 +174,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = Slash> {
 }
 
 /// Returns all commands: first the built-in ones, then those of the user and the project.
-pub(crate) fn all(own: &[Own]) -> Vec<Slash> {
+pub(crate) fn all(own: &[UserCommand]) -> Vec<Slash> {
     let own = own.iter().enumerate().map(|(number, own)| Slash {
         name: own.name.clone(),
         shown: "[WORDS]",

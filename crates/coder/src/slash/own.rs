@@ -28,7 +28,7 @@ const LONGEST: usize = 100;
 
 /// A command.
 #[derive(Debug, Clone)]
-pub(crate) struct Own {
+pub(crate) struct UserCommand {
     pub(crate) name: String,
     file: PathBuf,
     /// The root of the project that contains the command; `None` for a command of the user.
@@ -39,7 +39,7 @@ pub(crate) struct Own {
     summary: String,
 }
 
-impl Own {
+impl UserCommand {
     /// Returns the description of the command for /help.
     pub(super) fn summary(&self) -> Text {
         match (self.summary.as_str(), self.is_of_project()) {
@@ -87,14 +87,14 @@ pub(crate) fn message(text: &str, words: &str) -> String {
 }
 
 /// Finds the commands of the user and the project. Invalid ones are reported and the others are returned.
-pub(crate) fn find(places: &Places) -> (Vec<Own>, Vec<Text>) {
+pub(crate) fn find(places: &Places) -> (Vec<UserCommand>, Vec<Text>) {
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     if let Some(folder) = places.user.as_deref().and_then(Path::parent) {
         in_folder(&folder.join("commands"), None, &mut all, &mut notes);
     }
     in_folder(&places.commands(), Some(places.root()), &mut all, &mut notes);
     for own in all.iter_mut().filter(|own| own.is_of_project()) {
-        own.trusted = own.text().is_ok_and(|text| trust::holds(places, &own.file, &text));
+        own.trusted = own.text().is_ok_and(|text| trust::is_trusted(places, &own.file, &text));
     }
     (all, notes)
 }
@@ -127,9 +127,9 @@ fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
     names
 }
 
-fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &mut Vec<Text>) {
+fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<UserCommand>, notes: &mut Vec<Text>) {
     for (name, path) in names_in(folder) {
-        if built_in().any(|known| known.name == name) || all.iter().any(|known: &Own| known.name == name) {
+        if built_in().any(|known| known.name == name) || all.iter().any(|known: &UserCommand| known.name == name) {
             notes.push(text!("{file} is skipped: /{name} exists already", file = path.display().to_string(), name));
             continue;
         }
@@ -137,7 +137,7 @@ fn in_folder(folder: &Path, project: Option<&Path>, all: &mut Vec<Own>, notes: &
             Ok(Some(text)) => {
                 let summary = clip::middle(parted(&text).0, LONGEST);
                 let summary = escaped(&summary).into_owned();
-                all.push(Own {
+                all.push(UserCommand {
                     name,
                     file: path,
                     project: project.map(Path::to_owned),
@@ -191,17 +191,17 @@ fn parted(text: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    fn own(text: &str) -> (tempfile::TempDir, Own) {
+    fn user_command(text: &str) -> (tempfile::TempDir, UserCommand) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.md");
         std::fs::write(&file, text).unwrap();
         let project = Some(folder.path().to_owned());
-        (folder, Own { name: "x".into(), file, project, trusted: false, summary: String::new() })
+        (folder, UserCommand { name: "x".into(), file, project, trusted: false, summary: String::new() })
     }
 
     #[test]
     fn words_take_their_place_in_the_message() {
-        let message = |text: &str, words: &str| message(&own(text).1.text().unwrap(), words);
+        let message = |text: &str, words: &str| message(&user_command(text).1.text().unwrap(), words);
         assert_eq!(message("# Review\nReview $ARGUMENTS, then $ARGUMENTS.\n", "a b"), "Review a b, then a b.");
         assert_eq!(message("Test it.\n", ""), "Test it.");
         assert_eq!(message("Test it.\n", "and more"), "Test it.\n\nand more");
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn no_link_of_a_project_is_followed_and_nothing_endless_is_read() {
-        let (folder, command) = own("x");
+        let (folder, command) = user_command("x");
         std::fs::remove_file(&command.file).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &command.file).unwrap();
         assert!(command.text().is_err());
@@ -225,7 +225,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         std::fs::write(elsewhere.path().join("x.md"), "theirs").unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("commands")).unwrap();
-        let below = Own { file: folder.path().join("commands/x.md"), ..command };
+        let below = UserCommand { file: folder.path().join("commands/x.md"), ..command };
         assert!(below.text().is_err());
     }
 

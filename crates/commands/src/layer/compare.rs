@@ -195,10 +195,14 @@ impl Comparison<'_> {
         let is_opaque = is_opaque || self.system(has_opaque_mark(upper.as_fd()))?;
         let mut names: BTreeMap<OsString, bool> = BTreeMap::new();
         if let Some(lower) = lower.as_ref().filter(|_| is_opaque) {
-            names.extend(self.system(names_in(lower.as_fd(), self.left()))?.into_iter().map(|name| (name, false)));
+            names.extend(
+                self.system(names_in(lower.as_fd(), self.remaining_entries()))?.into_iter().map(|name| (name, false)),
+            );
         }
         // The second `extend` overwrites names in both folders: the layer's entry replaces the project's.
-        names.extend(self.system(names_in(upper.as_fd(), self.left()))?.into_iter().map(|name| (name, true)));
+        names.extend(
+            self.system(names_in(upper.as_fd(), self.remaining_entries()))?.into_iter().map(|name| (name, true)),
+        );
         Ok(Level { upper, lower, is_opaque, names: names.into_iter(), mode_to_restore: None })
     }
 
@@ -215,7 +219,7 @@ impl Comparison<'_> {
         }
         let new = self.system(stat_at(level.upper.as_fd(), name))?;
         if !is_whiteout(&new) {
-            return self.written(level, name, &new, old);
+            return self.compare_written(level, name, &new, old);
         }
         // `Layer::hide` created the whiteouts of hidden paths, not the command.
         if !self.hidden.contains(self.path.as_path()) {
@@ -236,7 +240,8 @@ impl Comparison<'_> {
         } else if self.contains_hidden() && is_folder(&old) {
             let folder = self.system(open_folder(lower, name))?;
             // The names are sorted because changes are listed by path.
-            let names: BTreeSet<OsString> = self.system(names_in(folder.as_fd(), self.left()))?.into_iter().collect();
+            let names: BTreeSet<OsString> =
+                self.system(names_in(folder.as_fd(), self.remaining_entries()))?.into_iter().collect();
             for name in names {
                 self.path.push(&name);
                 self.count()?;
@@ -251,7 +256,7 @@ impl Comparison<'_> {
     }
 
     /// Compares an entry that the command wrote with the project's entry at its path.
-    fn written(
+    fn compare_written(
         &mut self,
         level: &Level,
         name: &OsStr,
@@ -383,7 +388,7 @@ impl Comparison<'_> {
     }
 
     /// Returns how many entries may still be read.
-    fn left(&self) -> usize {
+    fn remaining_entries(&self) -> usize {
         self.limits.entries.saturating_sub(self.seen)
     }
 

@@ -118,7 +118,12 @@ impl Layer {
     ///
     /// # Errors
     /// A folder on the way does not exist in the project, or the entry cannot be moved.
-    pub fn put(&self, root: BorrowedFd<'_>, path: &Path, (folder, name): (BorrowedFd<'_>, &OsStr)) -> io::Result<()> {
+    pub fn move_in(
+        &self,
+        root: BorrowedFd<'_>,
+        path: &Path,
+        (folder, name): (BorrowedFd<'_>, &OsStr),
+    ) -> io::Result<()> {
         let last = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let chain = self.folders_above(root, path)?;
         let (above, _) = chain.last().expect("the upper folder is in the chain");
@@ -255,7 +260,7 @@ pub fn delete_leftovers(place: &Path) -> usize {
 ///
 /// # Errors
 /// The project or the state folder cannot be read.
-pub fn place(root: &Path, state: &Path) -> io::Result<PathBuf> {
+pub fn private_folder(root: &Path, state: &Path) -> io::Result<PathBuf> {
     let device = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev);
     let on_same = device(root)? == device(state)?;
     Ok(if on_same { state.join("private") } else { root.join(".toolfence/private") })

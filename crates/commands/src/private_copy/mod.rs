@@ -67,7 +67,7 @@ pub(crate) struct SlowNote<'a> {
 
 impl SlowNote<'_> {
     /// Waits for work. Reports `note` if it takes longer than two seconds.
-    pub(crate) async fn during<T>(&self, work: impl Future<Output = T>, note: impl FnOnce() -> Text) -> T {
+    pub(crate) async fn report_if_slow<T>(&self, work: impl Future<Output = T>, note: impl FnOnce() -> Text) -> T {
         const QUIET: Duration = Duration::from_secs(2);
         let mut work = pin!(work);
         if let Ok(done) = tokio::time::timeout(QUIET, &mut work).await {
@@ -95,7 +95,7 @@ pub(crate) async fn keep_accepted(
     let language = permit.map(Permit::language).unwrap_or_default();
     let (noting, entries) = (SlowNote { progress, language }, run.changes.len() as u64);
     let sorting = || text!("Sorting {entries} changed {entries|entry|entries}.", entries);
-    let sorted = Arc::new(noting.during(blocking(commands.workspace(), sort), sorting).await?);
+    let sorted = Arc::new(noting.report_if_slow(blocking(commands.workspace(), sort), sorting).await?);
     let mut settled =
         KeptChanges { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..KeptChanges::default() };
     let mut keeps_changes = Ok(());
@@ -157,7 +157,7 @@ pub(crate) async fn keep_accepted(
     };
     let putting = || text!("Putting {entries} changed {entries|entry|entries} into the project.", entries);
     let put = if wanted_changes || wanted_output {
-        noting.during(blocking(commands.workspace(), keep), putting).await?
+        noting.report_if_slow(blocking(commands.workspace(), keep), putting).await?
     } else {
         PutEntries::default()
     };
@@ -175,7 +175,7 @@ pub(crate) async fn keep_accepted(
             false if run.from_session.iter().any(|unit| unit.path.starts_with(&group.path)) => {}
             false if group.files == 0 && group.removed > 0 => settled.notes.push(text!(
                 "Still in the project: {path}, of which the command removed files on its private copy",
-                path = names::shown(&group.path)
+                path = names::display(&group.path)
             )),
             false => settled.output_not_kept.push((group.path.clone(), group.files)),
         }
@@ -186,7 +186,7 @@ pub(crate) async fn keep_accepted(
 fn outdated(path: &Path) -> Text {
     text!(
         "The output of earlier commands in {path} was dropped, because the project's {path} has changed since.",
-        path = names::shown(path)
+        path = names::display(path)
     )
 }
 
@@ -293,8 +293,10 @@ fn plan(
     if wanted.is_empty() {
         return Ok(None);
     }
-    let place =
-        commands.place().map(|place| stashes_in(&place)).ok_or_else(|| failure(text!("there is no place for it")))?;
+    let place = commands
+        .private_folder()
+        .map(|place| stashes_in(&place))
+        .ok_or_else(|| failure(text!("there is no place for it")))?;
     let is_wanted = |change: &Change| wanted.contains(change.path.as_path());
     let planned = keep::plan(&run.layer, workspace.root(), &run.changes, &is_wanted, &place, run.since);
     planned.map(Some).map_err(|error| exchange_failure(&error))
@@ -309,7 +311,7 @@ fn exchange(workspace: &Workspace, stash: Option<Stash>, is_undone: &dyn Fn(&Pat
 
 fn exchange_failure(error: &ExchangeError) -> ToolFailure {
     let conflict = |paths: &[PathBuf]| {
-        let named = named(paths.iter().map(PathBuf::as_path), paths.len());
+        let named = first_names(paths.iter().map(PathBuf::as_path), paths.len());
         ToolFailure::new(ErrorCode::Conflict, text!("another process changed {names} in the meantime", names = named))
     };
     match error {
@@ -318,7 +320,7 @@ fn exchange_failure(error: &ExchangeError) -> ToolFailure {
         ExchangeError::System(path, Errno::LOOP) => conflict(std::slice::from_ref(path)),
         ExchangeError::System(path, errno) => {
             let error = Text::from(&std::io::Error::from(*errno));
-            failure(text!("{path}: {error}", path = names::shown(path), error))
+            failure(text!("{path}: {error}", path = names::display(path), error))
         }
         ExchangeError::Plan(error) => failure(Text::from(error)),
     }
@@ -330,8 +332,8 @@ pub(crate) fn failure(why: Text) -> ToolFailure {
 }
 
 /// Returns the first names, and the number of the others.
-fn named<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
-    let first: Vec<String> = paths.take(MOST_NAMED).map(names::shown).collect();
+fn first_names<'p>(paths: impl Iterator<Item = &'p Path>, count: usize) -> Text {
+    let first: Vec<String> = paths.take(MOST_NAMED).map(names::display).collect();
     let more = count.saturating_sub(MOST_NAMED);
     let first = first.join(", ");
     if more == 0 { first.into() } else { text!("{names} and {count} more", names = first, count = more as u64) }
@@ -352,11 +354,11 @@ impl KeptChanges {
             lines.push(text!("Kept: {amount}", amount = self.amount));
         }
         if let Some((paths, why)) = &self.not_kept {
-            let names = named(paths.iter().map(PathBuf::as_path), paths.len());
+            let names = first_names(paths.iter().map(PathBuf::as_path), paths.len());
             lines.push(text!("Not kept: {names}: {why}", names, why = why.clone()));
         }
         for (path, why) in self.left_out.iter().take(MOST_NAMED) {
-            lines.push(text!("Not kept: {names}: {why}", names = names::shown(path), why = why.clone()));
+            lines.push(text!("Not kept: {names}: {why}", names = names::display(path), why = why.clone()));
         }
         if let Some(more) = self.left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
             lines.push(text!("Not kept: {count} more {count|entry|entries}", count = more as u64));
@@ -371,19 +373,19 @@ impl KeptChanges {
         for (path, files) in self.output_not_kept.iter().take(MOST_NAMED) {
             let note = text!(
                 "Not in the project: {path} ({count} {count|file|files})",
-                path = names::shown(path),
+                path = names::display(path),
                 count = *files as u64
             );
-            crate::runner::noted(&mut text, note);
+            crate::runner::add_note(&mut text, note);
         }
         if let Some(more) = self.output_not_kept.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            crate::runner::noted(
+            crate::runner::add_note(
                 &mut text,
                 text!("Not in the project: {count} more {count|entry|entries}", count = more as u64),
             );
         }
         for note in self.notes {
-            crate::runner::noted(&mut text, note);
+            crate::runner::add_note(&mut text, note);
         }
         output.text = text;
         let shown = |paths: &[PathBuf]| -> Vec<String> {
@@ -431,9 +433,9 @@ mod tests {
         let progress = EndsWork { end: Mutex::new(Some(end)), notes: Mutex::default() };
         let noting = SlowNote { progress: &progress, language: Language::English };
         let note = || text!("Putting {entries} changed {entries|entry|entries} into the project.", entries = 3_u64);
-        runtime.block_on(noting.during(std::future::ready(()), note));
+        runtime.block_on(noting.report_if_slow(std::future::ready(()), note));
         assert!(progress.notes.lock().unwrap().is_empty());
-        runtime.block_on(noting.during(ended, note)).expect("the note ended it");
+        runtime.block_on(noting.report_if_slow(ended, note)).expect("the note ended it");
         assert_eq!(*progress.notes.lock().unwrap(), ["Putting 3 changed entries into the project."]);
     }
 }

@@ -56,26 +56,26 @@ pub(super) fn about_changes(
     let mut details = Details { workspace, run, language, text: String::new() };
     // Instructions come first, so that no limit on the lines leaves one out.
     for path in &sorted.instructions {
-        details.line(&text!("instructions for agents: {path}", path = names::shown(path)));
+        details.line(&text!("instructions for agents: {path}", path = names::display(path)));
     }
     for (repository, summary) in &sorted.repositories.changed {
         for line in &summary.lines {
             let line = line.clone();
             details.line(&match repository == Path::new(".git") {
                 true => text!("git: {line}", line),
-                false => text!("git in {repository}: {line}", repository = names::shown(repository), line),
+                false => text!("git in {repository}: {line}", repository = names::display(repository), line),
             });
         }
     }
     for (_, repository) in &sorted.repositories.removed {
-        details.line(&text!("repository removed: {path}", path = names::shown(repository)));
+        details.line(&text!("repository removed: {path}", path = names::display(repository)));
     }
     for repository in &sorted.repositories.new {
-        details.line(&text!("new repository: {path}", path = names::shown(repository)));
+        details.line(&text!("new repository: {path}", path = names::display(repository)));
     }
     let shown: Vec<Change> =
         sorted.changes.iter().filter(|change| !sorted.is_in_repository(&change.path)).cloned().collect();
-    (summary, files, details.of(&shown))
+    (summary, files, details.render(&shown))
 }
 
 /// Returns the question about the build output of a command: the sentence and the folders. Removed files are listed
@@ -88,7 +88,7 @@ pub(super) fn about_output(
     language: Language,
 ) -> (Text, String) {
     let folders = |groups: &[&Group]| {
-        let first = groups.first().map(|group| names::shown(&group.path)).unwrap_or_default();
+        let first = groups.first().map(|group| names::display(&group.path)).unwrap_or_default();
         match groups.len().saturating_sub(1) as u64 {
             0 => Text::from(first),
             more => text!("{folder} and {more} more {more|folder|folders}", folder = first, more),
@@ -124,7 +124,7 @@ pub(super) fn about_output(
         details.list_dangerous(change);
     }
     for group in written.iter().take(MOST_LINES) {
-        let (path, count) = (names::shown(&group.path), group.files as u64);
+        let (path, count) = (names::display(&group.path), group.files as u64);
         details.line(&text!("output: {path} ({count} {count|file|files})", path, count));
     }
     if let Some(more) = written.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
@@ -152,7 +152,7 @@ struct Details<'a> {
 impl Details<'_> {
     /// Lists removals and links out of the project first, and never cuts them. Other links and modes follow, then
     /// changed files with their diffs, then new files.
-    fn of(mut self, changes: &[Change]) -> String {
+    fn render(mut self, changes: &[Change]) -> String {
         for change in changes {
             self.list_dangerous(change);
         }
@@ -169,7 +169,7 @@ impl Details<'_> {
         let is_modified = |change: &&Change| matches!(change.kind, ChangeKind::Modified(_));
         let is_added = |change: &&Change| matches!(change.kind, ChangeKind::Added(_) | ChangeKind::Replaced(_));
         for change in changes.iter().filter(is_modified).chain(changes.iter().filter(is_added)) {
-            let path = names::shown(&change.path);
+            let path = names::display(&change.path);
             match &change.kind {
                 // The line of each entry shows its folder, so only an empty new folder has a line of its own.
                 ChangeKind::Added(Entry::Folder { .. }) | ChangeKind::Replaced(Entry::Folder { .. })
@@ -218,7 +218,7 @@ impl Details<'_> {
     /// Lists a removed or replaced entry, or a link that leads out of the project. The user must see these before
     /// agreeing.
     fn list_dangerous(&mut self, change: &Change) {
-        let path = names::shown(&change.path);
+        let path = names::display(&change.path);
         let old = self.workspace.root_path().join(&change.path);
         match &change.kind {
             // `is_dir` follows links, but a removed link to a folder loses no files.
@@ -236,16 +236,16 @@ impl Details<'_> {
         if let Some(target) = link_target(&change.kind)
             && leaves_project(&change.path, target)
         {
-            let (path, to) = (names::shown(&change.path), names::shown(target));
+            let (path, to) = (names::display(&change.path), names::display(target));
             self.line(&text!("link: {path} -> {to} (outside the project)", path, to));
         }
     }
 
     /// Returns the line for a link in the project or a change of permission bits, which no diff shows.
     fn attribute(&self, change: &Change) -> Option<Text> {
-        let path = names::shown(&change.path);
+        let path = names::display(&change.path);
         if let Some(target) = link_target(&change.kind) {
-            let to = names::shown(target);
+            let to = names::display(target);
             return (!leaves_project(&change.path, target)).then(|| text!("link: {path} -> {to}", path, to));
         }
         match &change.kind {
@@ -274,7 +274,7 @@ impl Details<'_> {
             *folders.entry(path.parent().unwrap_or(Path::new(""))).or_default() += 1;
         }
         for (folder, count) in folders.iter().take(MOST_LINES) {
-            let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { names::shown(folder) };
+            let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { names::display(folder) };
             self.line(&text!("{count} more {count|file|files} in {folder}", count = *count, folder = name));
         }
         let more: u64 = folders.values().skip(MOST_LINES).sum();

@@ -31,12 +31,12 @@ pub(super) struct Repositories {
     /// Paths that are not kept, each with the reason.
     pub(super) refused: Vec<(PathBuf, Text)>,
     /// The judgement of each change that concerns a repository.
-    places: HashMap<PathBuf, Place>,
+    places: HashMap<PathBuf, Judgement>,
 }
 
 /// The judgement of a change that concerns a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Judgement {
     /// It belongs to an existing repository whose changes may be kept.
     Changed,
     /// It is not kept.
@@ -55,7 +55,7 @@ impl Repositories {
     }
 
     /// Returns the judgement of a change; `None` if it is in no existing repository, and git is no reason to drop it.
-    pub(super) fn place(&self, path: &Path) -> Option<Place> {
+    pub(super) fn judgement(&self, path: &Path) -> Option<Judgement> {
         self.places.get(path).copied()
     }
 
@@ -94,19 +94,21 @@ impl<'a> Judging<'a> {
             let place = match self.summarize(dir, &changes, number) {
                 Ok(Some(summary)) => {
                     self.found.changed.push((dir.to_owned(), summary));
-                    Place::Changed
+                    Judgement::Changed
                 }
-                Ok(None) => Place::Dropped,
+                Ok(None) => Judgement::Dropped,
                 Err((path, why)) => {
                     self.found.refused.push((path, why));
-                    Place::Dropped
+                    Judgement::Dropped
                 }
             };
             // All changes of a repository share one judgement. An entry that was only touched needs no update in the
             // project.
             for change in changes {
-                let is_kept = place == Place::Changed && change.kind != ChangeKind::Touched;
-                self.found.places.insert(change.path.clone(), if is_kept { Place::Changed } else { Place::Dropped });
+                let is_kept = place == Judgement::Changed && change.kind != ChangeKind::Touched;
+                self.found
+                    .places
+                    .insert(change.path.clone(), if is_kept { Judgement::Changed } else { Judgement::Dropped });
             }
         }
     }
@@ -198,7 +200,7 @@ impl<'a> Judging<'a> {
         }
         for change in &self.run.changes {
             if is_within(&change.path, &dropped) {
-                self.found.places.insert(change.path.clone(), Place::Dropped);
+                self.found.places.insert(change.path.clone(), Judgement::Dropped);
             }
         }
         let why = text!("a repository like this could make git run a program. The user can run the command with `!`");
@@ -207,7 +209,7 @@ impl<'a> Judging<'a> {
         // kept.
         let why = text!("a repository is in it, and one that the command made is not kept");
         for (folder, _) in std::mem::take(&mut self.found.removed) {
-            self.found.places.insert(folder.clone(), Place::Dropped);
+            self.found.places.insert(folder.clone(), Judgement::Dropped);
             self.found.refused.push((folder, why.clone()));
         }
     }
@@ -264,7 +266,7 @@ impl<'a> Judging<'a> {
         let gitdir = self.run.layer.path_of(&inside.join("gitdir"));
         self.files.git_dirs.contains(dir)
             && self.files.used.iter().all(|path| is_git(path) || self.git_dir_of(path).is_some())
-            && self.found.places.get(inside) == Some(&Place::Changed)
+            && self.found.places.get(inside) == Some(&Judgement::Changed)
             && pointed(&gitdir, "").is_some_and(|place| place == root.join(file))
     }
 
@@ -294,7 +296,7 @@ impl<'a> Judging<'a> {
             }
             let why = text!("git on the host would run or read it. The user can run the command with `!`");
             self.found.refused.push((path.clone(), why));
-            self.found.places.insert(path.clone(), Place::Dropped);
+            self.found.places.insert(path.clone(), Judgement::Dropped);
         }
     }
 

@@ -65,7 +65,7 @@ pub(super) fn leave_with_session(
 
 /// Returns the sessions whose output can be kept: this one, or all if this process has run no command.
 fn sessions(commands: &CommandRunner) -> Vec<Session<'_>> {
-    match (commands.session_output(), commands.place()) {
+    match (commands.session_output(), commands.private_folder()) {
         (Some(own), _) => vec![Session::Own(own)],
         (None, Some(place)) => SessionOutput::all(&outputs_in(&place)).into_iter().map(Session::Other).collect(),
         (None, None) => Vec::new(),
@@ -122,7 +122,7 @@ impl CommandRunner {
         }
         let message = text!(
             "There is no output of commands at {path}. Without a path, the folders are listed.",
-            path = names::shown(path)
+            path = names::display(path)
         );
         Err(ToolFailure::new(ErrorCode::NotFound, message))
     }
@@ -136,11 +136,11 @@ fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Re
     if let Some(newer) = wanted.iter().find_map(|unit| unit.changed_in_project(root.as_fd())) {
         let message = text!(
             "{path} in the project is newer than the output of the command, which was not put there. Run the command again.",
-            path = names::shown(&newer)
+            path = names::display(&newer)
         );
         return Err(ToolFailure::new(ErrorCode::Conflict, message));
     }
-    let place = commands.place().ok_or_else(|| failure(text!("there is no place for it")))?;
+    let place = commands.private_folder().ok_or_else(|| failure(text!("there is no place for it")))?;
     // The earliest moment finds every change of the project since one of the commands.
     let since = wanted.iter().map(|unit| unit.since).min().ok_or_else(|| failure(text!("there is no place for it")))?;
     let masks = workspace.masks().find(Access::Copy, &Stop::default())?;
@@ -167,7 +167,7 @@ fn put_units(commands: &CommandRunner, units: &Units<'_>, wanted: &[Unit]) -> Re
     let stash = plan(workspace, commands, &run, &paths)?;
     exchange(workspace, stash, &|path| !sorted.is_output(path))?;
     let note = |(path, why): &(PathBuf, Text)| {
-        text!("Not kept: {names}: {why}", names = names::shown(path), why = why.clone())
+        text!("Not kept: {names}: {why}", names = names::display(path), why = why.clone())
     };
     Ok(sorted.left_out.iter().take(MOST_NAMED).map(note).collect())
 }

@@ -1,6 +1,6 @@
 //! Sorts the entries that a command wrote: changes, build output, and entries that are never kept.
 
-use super::repositories::{Place, Repositories};
+use super::repositories::{Judgement, Repositories};
 use crate::layer::{Change, ChangeKind, Entry};
 use crate::run::LayerRun;
 use std::collections::{BTreeMap, HashSet};
@@ -46,12 +46,12 @@ impl Sorted {
         let linked = linked_instructions(workspace.root_path());
         let mut groups: BTreeMap<PathBuf, Group> = BTreeMap::new();
         for (change, is_output) in run.changes.iter().zip(&run.is_output) {
-            match sorted.repositories.place(&change.path) {
-                Some(Place::Changed) => {
+            match sorted.repositories.judgement(&change.path) {
+                Some(Judgement::Changed) => {
                     sorted.changes.push(change.clone());
                     continue;
                 }
-                Some(Place::Dropped) => continue,
+                Some(Judgement::Dropped) => continue,
                 None => {}
             }
             let reason = match change.kind {
@@ -120,7 +120,7 @@ impl Sorted {
 
     /// Returns the names of the changes. All changes of a repository have one name, its path.
     pub(super) fn changed_names(&self) -> Vec<PathBuf> {
-        let files = self.changes.iter().filter(|change| self.repositories.place(&change.path).is_none());
+        let files = self.changes.iter().filter(|change| self.repositories.judgement(&change.path).is_none());
         let repositories = self.repositories.changed.iter().map(|(path, _)| path.clone());
         files.map(|change| change.path.clone()).chain(repositories).collect()
     }
@@ -132,7 +132,7 @@ impl Sorted {
 
     /// Returns `true` for entries of a repository, which is described as a whole.
     pub(super) fn is_in_repository(&self, path: &Path) -> bool {
-        self.repositories.place(path).is_some() || self.is_in_new_repository(path)
+        self.repositories.judgement(path).is_some() || self.is_in_new_repository(path)
     }
 
     pub(super) fn is_output(&self, path: &Path) -> bool {

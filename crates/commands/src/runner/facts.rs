@@ -2,7 +2,7 @@
 
 use super::CommandRunner;
 use crate::plan;
-use toolfence_policy::{Facts, PathFact, ProgramFact, Seen};
+use toolfence_policy::{EntryKind, Facts, PathFact, ProgramFact};
 use toolfence_protocol::{ToolCall, ToolFailure};
 
 impl Facts for CommandRunner {
@@ -34,8 +34,8 @@ impl Facts for CommandRunner {
         self.workspace().is_used_by_git(path)
     }
 
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
-        self.workspace().seen(cwd, path)
+    fn entry_kind(&self, cwd: &str, path: &str) -> EntryKind {
+        self.workspace().entry_kind(cwd, path)
     }
 
     fn plan(&self, call: &ToolCall) -> Result<Option<String>, ToolFailure> {

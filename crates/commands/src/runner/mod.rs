@@ -15,8 +15,8 @@ mod report;
 mod service;
 
 pub use made::{MadeChange, MadeChanges};
-pub use report::noted;
-pub(crate) use report::{Ran, in_file, spilled};
+pub use report::add_note;
+pub(crate) use report::{CommandOutcome, in_file, spilled};
 pub use service::{Service, ServiceWatch, WantedService};
 
 use crate::blocking;
@@ -52,7 +52,7 @@ const AROUND: u64 = 2000;
 const KEPT_OF_CHECKER: usize = 98_000;
 
 /// Returns the most bytes of a command's output that are kept for its result.
-pub fn kept(limits: &Limits) -> usize {
+pub fn kept_output(limits: &Limits) -> usize {
     size(limits.output_bytes.saturating_sub(AROUND))
 }
 
@@ -118,7 +118,7 @@ impl Sandboxed {
 
 /// A command to run.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct CommandRequest {
     /// The program and its arguments.
     pub words: Vec<OsString>,
     /// The working folder, as the model named it.
@@ -161,7 +161,7 @@ impl CommandRunner {
     /// Returns a runner for commands in this project, in the sandbox of these settings. The project is read-only for
     /// them, except for build folders, unless a call has `write: true` or [`CommandRunner::private_copies`] is set.
     pub fn new(workspace: Arc<Workspace>, settings: isolation::Settings) -> CommandRunner {
-        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
+        let environment = environment::without_sandbox(std::env::vars_os(), workspace.root().programs().search_path());
         CommandRunner {
             project: Arc::new(Sandboxed::new(workspace, settings, PrivateCopies::NotAskedFor)),
             environment,
@@ -247,9 +247,9 @@ impl CommandRunner {
     /// caller is gone.
     pub(crate) async fn run(
         self: &Arc<CommandRunner>,
-        wanted: Wanted,
+        wanted: CommandRequest,
         progress: &dyn Progress,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandOutcome, ToolError> {
         let started = |error: io::Error| ToolError::Respond(not_started(&error));
         let workspace = Arc::clone(self.workspace());
         let live = Background::new(wanted.keep, false).map_err(started)?.language(wanted.language);
@@ -267,7 +267,7 @@ impl CommandRunner {
         };
         std::thread::Builder::new().name("command".into()).spawn(work).map_err(started)?;
         let mut waiting = Waiting { commands: self, live: &live, gone, thread: Some(thread) };
-        let ran = shown(&live, progress, ended).await.map_err(|_| {
+        let ran = report_output_during(&live, progress, ended).await.map_err(|_| {
             ToolError::Fatal(Error::with_kind(ErrorKind::Internal, text!("A thread that ran a command has died.")))
         })?;
         // The command has ended, so dropping `waiting` must neither kill it nor wait.
@@ -280,7 +280,7 @@ impl CommandRunner {
     #[doc(hidden)]
     pub async fn answer(
         self: &Arc<CommandRunner>,
-        wanted: Wanted,
+        wanted: CommandRequest,
         shown: &str,
         permit: &Permit<'_>,
         progress: &dyn Progress,
@@ -305,20 +305,20 @@ impl CommandRunner {
             {
                 private_copy::discard(self, run).await?;
             }
-            ran = self.run(Wanted { network: true, ..wanted }, progress).await?;
+            ran = self.run(CommandRequest { network: true, ..wanted }, progress).await?;
         }
         let copy = ran.copy.take();
         let on_copy = copy.is_some();
         let advice = if on_copy { report::advice_on_copy(&ran.outcome) } else { None };
         let mut output = self.output(ran);
         if has_run_again {
-            noted(
+            add_note(
                 &mut output.text,
                 text!("This is the second run, with network. The first one failed without network."),
             );
         }
         if let Some(advice) = advice {
-            noted(&mut output.text, advice);
+            add_note(&mut output.text, advice);
         }
         if let Some(ended) = copy {
             match self.read_copy(ended, &SlowNote { progress, language: permit.language() }).await? {
@@ -330,7 +330,7 @@ impl CommandRunner {
             }
         }
         if !on_copy && let Some(why) = self.take_reason_against_copies() {
-            noted(&mut output.text, self.describe_fallback(why));
+            add_note(&mut output.text, self.describe_fallback(why));
         }
         Ok(output)
     }
@@ -340,7 +340,7 @@ impl CommandRunner {
     #[doc(hidden)]
     pub async fn run_check(
         self: &Arc<CommandRunner>,
-        wanted: Wanted,
+        wanted: CommandRequest,
         shown: &str,
         progress: &dyn Progress,
     ) -> Result<Outcome, ToolError> {
@@ -386,11 +386,11 @@ impl CommandRunner {
     /// ended.
     pub(crate) async fn run_live(
         &self,
-        wanted: &Wanted,
+        wanted: &CommandRequest,
         live: &Background,
         of_job: bool,
         left: mpsc::Sender<()>,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<CommandOutcome, ToolError> {
         // First phase: determine how the command can be confined.
         let (folder, name) = self.folder(&wanted.folder).await?;
         let words: Vec<&OsStr> = wanted.words.iter().map(OsString::as_os_str).collect();
@@ -475,7 +475,7 @@ impl CommandRunner {
         let command = wanted.words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let (seconds, most_seconds) = (wanted.seconds, wanted.most_seconds);
         let has_network = !sandboxed || self.has_network(network);
-        Ok(Ran { outcome, copy, notes, file, seconds, most_seconds, command, has_network })
+        Ok(CommandOutcome { outcome, copy, notes, file, seconds, most_seconds, command, has_network })
     }
 
     /// Runs a command without a sandbox. If a helper is available, it supervises the command, so that no process is
@@ -568,7 +568,9 @@ fn run_again_with_network(on_copy: bool) -> Text {
 }
 
 /// Runs a command to its end on the calling thread.
-pub(crate) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Result<Ran, ToolError> {
+pub(crate) fn block_on(
+    run: impl Future<Output = Result<CommandOutcome, ToolError>>,
+) -> Result<CommandOutcome, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ToolError::Fatal(Error::because(text!("start a job"), error)))?;
     let ran = runtime.block_on(run);
@@ -578,7 +580,11 @@ pub(crate) fn block_on(run: impl Future<Output = Result<Ran, ToolError>>) -> Res
 }
 
 /// Waits for a future, and meanwhile reports the output of a command.
-pub async fn shown<T>(live: &Background, progress: &dyn Progress, awaited: impl Future<Output = T>) -> T {
+pub async fn report_output_during<T>(
+    live: &Background,
+    progress: &dyn Progress,
+    awaited: impl Future<Output = T>,
+) -> T {
     /// The time between two reports, which a user perceives as immediate.
     const PAUSE: Duration = Duration::from_millis(200);
     /// The most bytes of the end of the output that are reported.

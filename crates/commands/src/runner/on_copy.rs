@@ -46,12 +46,12 @@ impl Sandboxed {
             return Err(text!("The sandbox that is used here mounts no private copies."));
         }
         if let Some(mount) = mount_inside(self.workspace.root_path()) {
-            return Err(text!("Something is mounted inside the project, at {path}.", path = names::shown(&mount)));
+            return Err(text!("Something is mounted inside the project, at {path}.", path = names::display(&mount)));
         }
         let failed =
             |error: &dyn std::fmt::Display| text!("A private copy cannot be made: {error}", error = error.to_string());
         DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
-        let place = layer::place(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
+        let place = layer::private_folder(self.workspace.root_path(), state).map_err(|error| failed(&error))?;
         // The folder in the project stays after the session, because undo needs files in it. So git must ignore it.
         if place.starts_with(self.workspace.root_path()) {
             overflow_file::hide_folder(self.workspace.root()).map_err(|error| failed(&error))?;
@@ -72,7 +72,7 @@ impl Sandboxed {
         {
             return Err(text!(
                 "{path} belongs to another user or group, so a private copy of it cannot be changed.",
-                path = names::shown(&foreign)
+                path = names::display(&foreign)
             ));
         }
         Ok(place)
@@ -93,7 +93,7 @@ impl Sandboxed {
 /// Finishes the exchanges of a process that was killed. `state` is the folder of the host's state for the project.
 pub(crate) fn finish_exchanges(workspace: &Workspace, state: &Path) {
     // If the host has no folder for this project yet, no exchange can have begun.
-    if let Ok(place) = layer::place(workspace.root_path(), state) {
+    if let Ok(place) = layer::private_folder(workspace.root_path(), state) {
         stash::recover(workspace.root(), &layer::stashes_in(&place));
     }
 }
@@ -161,9 +161,9 @@ impl CommandRunner {
     }
 
     /// Returns the folder with the layers and stashes, even if this process has run no command.
-    pub(crate) fn place(&self) -> Option<PathBuf> {
+    pub(crate) fn private_folder(&self) -> Option<PathBuf> {
         let PrivateCopies::In(state) = &self.project.copies else { return None };
-        layer::place(self.workspace().root_path(), state).ok()
+        layer::private_folder(self.workspace().root_path(), state).ok()
     }
 
     /// Returns the output that is not in the project; `None` if this process has run no command on a private copy.
@@ -186,7 +186,7 @@ impl CommandRunner {
             Ok(commands.layered_project()?.read(ended).map_err(|error| run_failure(error).message))
         };
         noting
-            .during(blocking(self, read), || {
+            .report_if_slow(blocking(self, read), || {
                 text!("The command has ended. What it wrote is compared with the project.")
             })
             .await

@@ -69,7 +69,7 @@ pub(super) fn explain_refusals(workspace: &Workspace, masks: &MaskSet, outcome: 
             || line.contains("core.hooksPath");
         of_git |= git;
         if let (false, Some(mask)) = (git, mask) {
-            of_cover.get_or_insert_with(|| names::shown(&mask.path));
+            of_cover.get_or_insert_with(|| names::display(&mask.path));
         }
     }
     let git = of_git.then(|| {
@@ -106,7 +106,7 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     Some(text!(
         "{name} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted \
          instead (git add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
-        name = names::shown(Path::new(&name))
+        name = names::display(Path::new(&name))
     ))
 }
 

@@ -13,7 +13,7 @@ use toolfence_workspace::overflow_file;
 
 /// The outcome of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutcome {
     pub(crate) outcome: Outcome,
     /// The private copy of the project that it ran on.
     pub(crate) copy: Option<EndedRun>,
@@ -29,7 +29,7 @@ pub(crate) struct Ran {
     pub(crate) has_network: bool,
 }
 
-impl Ran {
+impl CommandOutcome {
     /// Returns `true` if the command failed without network, and its output mentions a failed name lookup.
     pub(crate) fn misses_network(&self) -> bool {
         let outcome = &self.outcome;
@@ -40,9 +40,9 @@ impl Ran {
 
 impl CommandRunner {
     /// Returns the result of a call after the command has ended.
-    pub(crate) fn output(&self, ran: Ran) -> Output {
+    pub(crate) fn output(&self, ran: CommandOutcome) -> Output {
         let offline = ran.misses_network().then(without_network);
-        let Ran { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
+        let CommandOutcome { outcome, notes, file, seconds, most_seconds, command, .. } = ran;
         // A command that ends in time starts the count of timeouts in a row again.
         let row = if outcome.timed_out { self.late.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
         self.late.store(row, Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl CommandRunner {
         let masked = refused::masked_from_git(outcome.exit_code, &outcome.output);
         let mut text = Text::from(outcome.output);
         for note in left.into_iter().chain(missed).chain(masked).chain(offline).chain(notes) {
-            noted(&mut text, note);
+            add_note(&mut text, note);
         }
         let mut output = Output::text(text);
         output.truncated = outcome.truncated;
@@ -71,7 +71,7 @@ pub(crate) fn in_file(name: &str, lines: u64) -> Value {
 }
 
 /// Adds a note on a line of its own after the output.
-pub fn noted(text: &mut Text, note: impl Into<Text>) {
+pub fn add_note(text: &mut Text, note: impl Into<Text>) {
     let lead = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     text.push(lead);
     text.push("[");

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use toolfence_policy::toolbox::ToolError;
 use toolfence_protocol::{Text, text};
 use toolfence_sandbox::environment;
-use toolfence_sandbox::isolation::{Request, Shared};
+use toolfence_sandbox::isolation::{Request, SharedPaths};
 use toolfence_sandbox::process::{Piped, Program};
 use toolfence_sandbox::project::MaskKind;
 use toolfence_workspace::{Access, MaskSet};
@@ -53,7 +53,7 @@ pub struct ServiceWatch {
     /// The paths outside of the project that the service may use.
     paths: Vec<PathBuf>,
     /// The paths as they were shared at the start, with the files that are hidden in them.
-    shared: Shared,
+    shared: SharedPaths,
 }
 
 impl CommandRunner {
@@ -94,11 +94,11 @@ impl CommandRunner {
             environment.retain(|(known, _)| known.as_os_str() != OsStr::new(name));
             environment.push((name.into(), value.clone()));
         }
-        let (mut masks, mut hidden, mut beside) = (None, None, Shared::default());
+        let (mut masks, mut hidden, mut beside) = (None, None, SharedPaths::default());
         let entry = if sandboxed {
             let paths = wanted.paths.clone();
             let look = move |workspace: &toolfence_workspace::Workspace, stop: &_| {
-                let shared = Shared::of(&paths, workspace.root().as_ref());
+                let shared = SharedPaths::open(&paths, workspace.root().as_ref());
                 Ok((workspace.masks().find(Access::Read, stop)?, shared))
             };
             let (set, shared) = blocking(self.workspace(), look).await.map_err(error_text)?;
@@ -121,7 +121,7 @@ impl CommandRunner {
                 .iter()
                 .skip(1)
                 .map(PathBuf::from)
-                .find(|word| word.is_absolute() && !self.enclosure().shows(word, &shared) && word.exists());
+                .find(|word| word.is_absolute() && !self.enclosure().is_visible(word, &shared) && word.exists());
             let entry = self.enclosure().entry_sharing(&request, &shared);
             beside = shared;
             Some(entry.ok_or_else(|| text!("the sandbox here cannot be set up around it with these paths"))?)
@@ -171,7 +171,7 @@ impl ServiceWatch {
                 return Ok(true);
             }
             // A path that can no longer be shared makes the service stale; the next start reports why.
-            let now = Shared::of(&paths, workspace.root().as_ref());
+            let now = SharedPaths::open(&paths, workspace.root().as_ref());
             if now.map_or(true, |now| shared.reveals(&now)) {
                 return Ok(true);
             }

@@ -1,5 +1,5 @@
 //! The table of attempts. An attempt got through if its script ends with status 0, unless it has a check of its own.
-//! [`Ground`](super::ground::Ground) sets the variables of the scripts.
+//! [`Ground`] sets the variables of the scripts.
 
 use super::ground::{AttemptOutcome, Ground};
 use toolfence_protocol::{Text, text};

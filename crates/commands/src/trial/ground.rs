@@ -72,8 +72,8 @@ impl Ground {
         let workspace = Workspace::open(&root, PathRules::default()).map_err(io::Error::other)?;
         let enclosure = Enclosure::new(settings.clone(), workspace.root().as_ref());
         let server = TcpListener::bind(("127.0.0.1", 0))?;
-        let environment = environment::outside(std::env::vars_os(), workspace.root().programs().search_path());
-        let known = known(&outside, &server, settings)?;
+        let environment = environment::without_sandbox(std::env::vars_os(), workspace.root().programs().search_path());
+        let known = shell_assignments(&outside, &server, settings)?;
         Ok(Ground { workspace, enclosure, environment, known, _server: server })
     }
 
@@ -149,7 +149,7 @@ fn mark() -> String {
 }
 
 /// Returns the variables of the attempts as shell assignments.
-fn known(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
+fn shell_assignments(outside: &Path, server: &TcpListener, settings: &Settings) -> io::Result<OsString> {
     // The name is compared by device and inode. Without a home folder the value is empty, and the attempt cannot
     // succeed.
     let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| fs::metadata(home).ok());

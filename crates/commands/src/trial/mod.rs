@@ -49,7 +49,7 @@ pub struct Finding {
     /// The attempt.
     pub attempt: Text,
     /// Whether it was stopped.
-    pub result: Held,
+    pub result: BarrierResult,
     /// The output of the attempt on one line, or the reason why the outcome is unknown.
     pub said: Text,
     /// Advice, if something can be done about it.
@@ -61,7 +61,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Held {
+pub enum BarrierResult {
     /// The barrier held.
     Yes,
     /// The barrier did not hold.
@@ -72,9 +72,9 @@ pub enum Held {
     Unknown,
 }
 
-impl Held {
+impl BarrierResult {
     fn is_fine(self) -> bool {
-        matches!(self, Held::Yes | Held::Open)
+        matches!(self, BarrierResult::Yes | BarrierResult::Open)
     }
 }
 
@@ -101,21 +101,21 @@ pub async fn sandbox(settings: &Settings, scratch: &Path) -> Result<Trial> {
 
 async fn run_attempt(attempt: &Attempt, ground: &Ground, settings: &Settings) -> Finding {
     let (result, said) = match attempt.needs {
-        Needs::Network if settings.network => (Held::Open, text!("every command may use the network")),
+        Needs::Network if settings.network => (BarrierResult::Open, text!("every command may use the network")),
         _ => judge_attempt(attempt, ground).await,
     };
-    let advice = attempt.advice.filter(|_| result == Held::No).map(|advice| advice());
+    let advice = attempt.advice.filter(|_| result == BarrierResult::No).map(|advice| advice());
     Finding { barrier: (attempt.barrier)(), attempt: (attempt.what)(), result, said, advice }
 }
 
-async fn judge_attempt(attempt: &Attempt, ground: &Ground) -> (Held, Text) {
+async fn judge_attempt(attempt: &Attempt, ground: &Ground) -> (BarrierResult, Text) {
     match ground.run(attempt.script).await {
         // An attempt that was not made is no proof that the barrier holds.
-        Ok(ran) if ran.status == Some(NOT_FOUND) => (Held::Unknown, ran.said.into()),
-        Ok(ran) if (attempt.is_through)(ground, &ran) => (Held::No, ran.said.into()),
-        Ok(ran) if ran.ended => (Held::Yes, ran.said.into()),
-        Ok(ran) => (Held::Unknown, ran.said.into()),
-        Err(error) => (Held::Unknown, error.to_string().into()),
+        Ok(ran) if ran.status == Some(NOT_FOUND) => (BarrierResult::Unknown, ran.said.into()),
+        Ok(ran) if (attempt.is_through)(ground, &ran) => (BarrierResult::No, ran.said.into()),
+        Ok(ran) if ran.ended => (BarrierResult::Yes, ran.said.into()),
+        Ok(ran) => (BarrierResult::Unknown, ran.said.into()),
+        Err(error) => (BarrierResult::Unknown, error.to_string().into()),
     }
 }
 
@@ -134,18 +134,18 @@ async fn system_calls(ground: &Ground) -> Vec<Finding> {
     if ground.report().kind == Kind::Container {
         return vec![finding(
             text!("all of them"),
-            Held::Open,
+            BarrierResult::Open,
             text!("the engine has a filter of its own, which is not tried"),
         )];
     }
     match ground.system_calls().await {
-        Err(error) => vec![finding(text!("all of them"), Held::Unknown, error.to_string().into())],
+        Err(error) => vec![finding(text!("all of them"), BarrierResult::Unknown, error.to_string().into())],
         Ok(said) => said
             .lines()
             .filter_map(|line| line.split_once(' '))
             .map(|(word, name)| match word {
-                "refused" => finding(name_of_call(name), Held::Yes, text!("refused")),
-                _ => finding(name_of_call(name), Held::No, text!("allowed")),
+                "refused" => finding(name_of_call(name), BarrierResult::Yes, text!("refused")),
+                _ => finding(name_of_call(name), BarrierResult::No, text!("allowed")),
             })
             .collect(),
     }

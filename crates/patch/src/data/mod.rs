@@ -184,7 +184,7 @@ fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> 
         (items, inner) = (next, value);
     }
     let splices = match (&items, inner) {
-        (Items::Object(_), Value::Object(object)) => match (items.named(last), edit.value) {
+        (Items::Object(_), Value::Object(object)) => match (items.index_of(last), edit.value) {
             (Some(at), Some(value)) => {
                 object.insert(last.clone(), value.clone());
                 splice::replace(document, Some(&items), items.at(at), value)
@@ -223,7 +223,7 @@ fn plan_edit(document: &Document<'_>, parts: &[String], edit: &DataEdit<'_>) -> 
 /// Returns the index of the item that a part names.
 fn find_index(items: &Items<'_>, part: &str, at: &str) -> Result<usize, DataProblem> {
     match items {
-        Items::Object(_) => items.named(part).ok_or_else(|| missing_problem(items, part, at)),
+        Items::Object(_) => items.index_of(part).ok_or_else(|| missing_problem(items, part, at)),
         Items::List(_) => match find_place(items, part, at)? {
             ListPlace::At(index) => Ok(index),
             ListPlace::End => Err(missing_problem(items, part, at)),

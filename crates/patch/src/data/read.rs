@@ -53,12 +53,12 @@ impl<'t> Document<'t> {
     }
 
     pub(super) fn root(&self) -> Items<'_> {
-        Items::of(&self.tree)
+        Items::new(&self.tree)
     }
 }
 
 impl<'d> Items<'d> {
-    fn of(value: &'d ast::Value<'d>) -> Items<'d> {
+    fn new(value: &'d ast::Value<'d>) -> Items<'d> {
         match value {
             ast::Value::Object(object) => Items::Object(object),
             ast::Value::Array(list) => Items::List(list),
@@ -95,8 +95,8 @@ impl<'d> Items<'d> {
     /// Returns the value of an item.
     pub(super) fn get(&self, at: usize) -> Option<Items<'d>> {
         match self {
-            Items::Object(object) => object.properties.get(at).map(|item| Items::of(&item.value)),
-            Items::List(list) => list.elements.get(at).map(Items::of),
+            Items::Object(object) => object.properties.get(at).map(|item| Items::new(&item.value)),
+            Items::List(list) => list.elements.get(at).map(Items::new),
             Items::Scalar(_) => None,
         }
     }
@@ -122,7 +122,7 @@ impl<'d> Items<'d> {
     }
 
     /// Returns the index of a name.
-    pub(super) fn named(&self, name: &str) -> Option<usize> {
+    pub(super) fn index_of(&self, name: &str) -> Option<usize> {
         self.names().position(|known| known == name)
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn replace(document: &Document<'_>, parent: Option<&Items<'_>>, old: 
         (0, None) => true,
         _ => text[range.start..range.end].contains('\n'),
     };
-    let style = Style::of(document);
+    let style = Style::from_document(document);
     let new = style.value(value, has_lines, indentation(text, range.start));
     Splices(vec![(range.start..range.end, new)])
 }
@@ -59,7 +59,7 @@ pub(super) fn insert(
     value: &Value,
 ) -> Splices {
     let text = document.text;
-    let style = Style::of(document);
+    let style = Style::from_document(document);
     let (open, close) = (items.range().start + 1, items.range().end.saturating_sub(1));
     // The nearest name shows how this object writes its colons; the style of the whole text is the fallback.
     let colon = (0..items.len()).rev().find_map(|at| style.colon_of(items, at)).unwrap_or_else(|| style.colon.clone());
@@ -178,7 +178,7 @@ struct Style<'d> {
 }
 
 impl<'d> Style<'d> {
-    fn of(document: &Document<'d>) -> Style<'d> {
+    fn from_document(document: &Document<'d>) -> Style<'d> {
         let (text, root) = (document.text, document.root());
         let newline = match memchr::memchr(b'\n', text.as_bytes()) {
             Some(at) if text[..at].ends_with('\r') => "\r\n",

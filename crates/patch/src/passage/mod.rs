@@ -8,7 +8,7 @@ mod reindent;
 pub use nearest::Nearest;
 pub use reindent::Indentation;
 
-use super::miss::named;
+use super::miss::list_lines;
 use super::text::Text;
 use flat::Flat;
 use std::fmt;
@@ -76,7 +76,7 @@ impl PassageProblem {
                     "old occurs {total} times, at lines {lines}; it must occur exactly once. Give more of the lines \
                      around the one that is meant.",
                     total = *total,
-                    lines = named(lines, total.saturating_sub(lines.len() as u64))
+                    lines = list_lines(lines, total.saturating_sub(lines.len() as u64))
                 )
             }
             PassageProblem::NotFound { nearest, already, indentation } => {
@@ -157,8 +157,8 @@ pub fn replace_passage(text: &[u8], old: &str, new: &str) -> Result<Replaced, Pa
             }
             let nearest = nearest::nearest(&text, &old);
             let already = find::find_existing(flat.bytes(), new.as_bytes());
-            let wanted = Indentation::of(old.lines().map(str::as_bytes));
-            let indentation = wanted.and(Indentation::of(text.lines())).filter(|own| wanted != Some(*own));
+            let wanted = Indentation::detect(old.lines().map(str::as_bytes));
+            let indentation = wanted.and(Indentation::detect(text.lines())).filter(|own| wanted != Some(*own));
             Err(PassageProblem::NotFound { nearest, already, indentation })
         }
     }

@@ -172,7 +172,7 @@ fn shown_from(one: &[u8], other: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn of(text: &str, passage: &str) -> Option<(u64, usize, String, Option<String>)> {
+    fn find(text: &str, passage: &str) -> Option<(u64, usize, String, Option<String>)> {
         let text = Text::new(text.as_bytes()).unwrap();
         nearest(&text, passage).map(|near| (near.line, near.wanted_at, near.wanted, near.found))
     }
@@ -181,18 +181,18 @@ mod tests {
     fn the_nearest_place_has_the_differing_line() {
         let text = "fn a() {\n    one();\n    two(1, 2);\n}\nfn b() {}\n";
         let said = |line, at, wanted: &str, found: &str| Some((line, at, wanted.to_owned(), Some(found.to_owned())));
-        assert_eq!(of(text, "    one();\n    two(1,2);\n"), said(2, 2, "····two(1,2);", "····two(1, 2);"));
-        assert_eq!(of(text, "one();\n\ttwo(1, 2);"), said(2, 2, "→two(1, 2);", "····two(1, 2);"));
-        assert_eq!(of(text, "two(2, 1)"), said(3, 1, "two(2, 1)", "····two(1, 2);"));
-        assert_eq!(of(text, "fn b() {}\nmore\n"), Some((5, 2, "more".into(), None)));
-        assert_eq!(of(text, "nothing here"), None);
-        assert_eq!(of("", "x"), None);
+        assert_eq!(find(text, "    one();\n    two(1,2);\n"), said(2, 2, "····two(1,2);", "····two(1, 2);"));
+        assert_eq!(find(text, "one();\n\ttwo(1, 2);"), said(2, 2, "→two(1, 2);", "····two(1, 2);"));
+        assert_eq!(find(text, "two(2, 1)"), said(3, 1, "two(2, 1)", "····two(1, 2);"));
+        assert_eq!(find(text, "fn b() {}\nmore\n"), Some((5, 2, "more".into(), None)));
+        assert_eq!(find(text, "nothing here"), None);
+        assert_eq!(find("", "x"), None);
     }
 
     #[test]
     fn long_lines_show_the_first_difference() {
         let same = "é".repeat(300);
-        let near = of(&format!("{same} = 1\n"), &format!("{same} = 2")).unwrap();
+        let near = find(&format!("{same} = 1\n"), &format!("{same} = 2")).unwrap();
         assert!(near.2.starts_with("...é") && near.2.ends_with("é = 2"), "{}", near.2);
     }
 }

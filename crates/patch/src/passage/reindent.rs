@@ -22,7 +22,7 @@ pub enum Indentation {
 
 impl Indentation {
     /// Returns the unit of most indented lines; `None` if no line is indented, or as many with each unit.
-    pub(super) fn of<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<Indentation> {
+    pub(super) fn detect<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<Indentation> {
         let (mut tabs, mut spaces) = (0_usize, 0_usize);
         for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
             tabs += usize::from(line.starts_with(b"\t"));

@@ -42,7 +42,7 @@ impl UserGlob {
         UserGlob::read(shown, bare.strip_suffix("/**").unwrap_or(bare))
     }
 
-    /// Parses a user's glob for names of files: it matches only with [`is`](UserGlob::is) and does not include anything
+    /// Parses a user's glob for names of files: it matches only with [`matches`](UserGlob::matches) and does not include anything
     /// below.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl UserGlob {
     }
 
     /// Returns whether the path matches.
-    pub fn is(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         matches(&self.tokens, path, false)
     }
 }

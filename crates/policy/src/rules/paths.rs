@@ -377,8 +377,8 @@ fn is_in_package(path: &str) -> bool {
 struct NameTable {
     /// The patterns in the order in which they are reported.
     all: Vec<&'static str>,
-    by_head: Keyed,
-    by_tail: Keyed,
+    by_head: IndexedPatterns,
+    by_tail: IndexedPatterns,
     except: &'static [&'static str],
 }
 
@@ -387,16 +387,16 @@ type Ends = u16;
 
 /// Patterns by two of their bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Keyed {
+struct IndexedPatterns {
     /// The patterns sorted by key; those with the same key stay in the order of the list.
     patterns: Vec<(Ends, &'static str)>,
     /// A hashed bit for each key. Nearly all names have none of the keys, and this rules most of them out at once.
     filter: [u64; 16],
 }
 
-impl Keyed {
-    fn new(patterns: &[&'static str], ends: fn(&str) -> Option<Ends>) -> Keyed {
-        let mut keyed = Keyed { patterns: Vec::new(), filter: [0; 16] };
+impl IndexedPatterns {
+    fn new(patterns: &[&'static str], ends: fn(&str) -> Option<Ends>) -> IndexedPatterns {
+        let mut keyed = IndexedPatterns { patterns: Vec::new(), filter: [0; 16] };
         keyed.patterns.extend(patterns.iter().filter_map(|&pattern| Some((ends(pattern)?, pattern))));
         keyed.patterns.sort_by_key(|&(key, _)| key);
         for (key, _) in &keyed.patterns {
@@ -407,7 +407,7 @@ impl Keyed {
     }
 
     /// Returns the patterns of this key.
-    fn of(&self, key: Ends) -> impl Iterator<Item = &'static str> {
+    fn patterns(&self, key: Ends) -> impl Iterator<Item = &'static str> {
         let (word, bit) = filter_place(key);
         let from = match self.filter[word] & bit {
             0 => self.patterns.len(),
@@ -427,7 +427,7 @@ fn filter_place(key: Ends) -> (usize, u64) {
 impl NameTable {
     fn new(patterns: &'static [&'static str], except: &'static [&'static str]) -> NameTable {
         let (of_tails, of_heads): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.starts_with('*'));
-        let (by_head, by_tail) = (Keyed::new(&of_heads, head), Keyed::new(&of_tails, tail));
+        let (by_head, by_tail) = (IndexedPatterns::new(&of_heads, head), IndexedPatterns::new(&of_tails, tail));
         NameTable { all: [of_heads, of_tails].concat(), by_head, by_tail, except }
     }
 
@@ -457,7 +457,8 @@ impl NameTable {
 
     /// Returns the pattern that matches at the beginning of `rest`, whose first name is `name`.
     fn at(&self, name: &str, rest: &str) -> Option<&'static str> {
-        let of = |patterns: &Keyed, key: Ends| patterns.of(key).find(|pattern| matches_start(pattern, rest));
+        let of =
+            |patterns: &IndexedPatterns, key: Ends| patterns.patterns(key).find(|pattern| matches_start(pattern, rest));
         let found = of(&self.by_head, head(name)?).or_else(|| of(&self.by_tail, tail(name)?))?;
         let shared = self.except.iter().any(|pattern| matches_name(pattern.as_bytes(), name.as_bytes()));
         (!shared).then_some(found)

@@ -5,7 +5,7 @@
 use super::commands::ListedCommand;
 use super::parse::ShellWord;
 use super::wrappers::base_name;
-use crate::shown::shown;
+use crate::shown::escape;
 use toolfence_protocol::{Text, text};
 
 /// Programs that write file systems or stop the machine, whatever their arguments are. [`reason_of`] has the reason.
@@ -59,16 +59,16 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
         if let Some(path) = path_text(&redirection.target)
             && is_device(path, folders)
         {
-            return Some(text!("The command is blocked: it writes to the device {path}.", path = shown(path, 80)));
+            return Some(text!("The command is blocked: it writes to the device {path}.", path = escape(path, 80)));
         }
     }
     let (name, arguments) = command.words.split_first()?;
     let program = base_name(name.literal()?);
     let literals = || arguments.iter().filter_map(ShellWord::literal);
-    let by_name = BLOCKED_PROGRAMS.iter().find(|(programs, _)| has(programs, program)).map(|(_, harm)| *harm);
+    let by_name = BLOCKED_PROGRAMS.iter().find(|(programs, _)| contains_word(programs, program)).map(|(_, harm)| *harm);
     let by_word = || {
-        let row = BLOCKED_WORDS.iter().find(|(programs, ..)| has(programs, program))?;
-        literals().any(|word| has(row.1, word)).then_some(row.2)
+        let row = BLOCKED_WORDS.iter().find(|(programs, ..)| contains_word(programs, program))?;
+        literals().any(|word| contains_word(row.1, word)).then_some(row.2)
     };
     // There is one program for each kind of file system: `mkfs.ext4`, `newfs_msdos`.
     let makes_file_system = program.starts_with("mkfs") || program.starts_with("newfs");
@@ -82,7 +82,7 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
     if program == "kill" && literals().skip(1).any(|word| word == "-1") {
         return Some(text!("`kill` with -1 ends every process. Name the process."));
     }
-    if has(DEVICE_WRITERS, program) {
+    if contains_word(DEVICE_WRITERS, program) {
         for path in arguments.iter().filter_map(path_text) {
             // Only `dd` reads devices by an operand of its own. The value of an option can be in its word:
             // `-o/dev/sda`.
@@ -95,7 +95,7 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
             // A device before the last operand is a source: `cp /dev/sda image`.
             let is_source = program != "dd" && matches!(program, "cp" | "tar") && !is_last(arguments, path);
             if is_device(path, folders) && !path.starts_with("if=") && !is_source {
-                return Some(text!("The command is blocked: it writes to the device {path}.", path = shown(path, 80)));
+                return Some(text!("The command is blocked: it writes to the device {path}.", path = escape(path, 80)));
             }
         }
     }
@@ -104,7 +104,7 @@ pub(super) fn find_blocked(command: &ListedCommand, folders: &[String]) -> Optio
         return Some(text!("`rm --no-preserve-root` is blocked."));
     }
     let target = reached.iter().filter(|word| !is_option(word)).find(|word| reaches_everything(word, folders))?;
-    let path = shown(&display(target), 80);
+    let path = escape(&display(target), 80);
     Some(text!(
         "{program} on {path} reaches far beyond the project. Name the files, relative to the root of the project.",
         program,
@@ -158,7 +158,7 @@ pub(super) fn find_fork_bomb(command: &str) -> Option<Text> {
         let body = after.split('}').next()?.replace("&&", ";").replace("||", ";");
         let calls = body.split(['|', '&', ';']).filter(|part| *part == name).count();
         (calls > 1 && body.contains(['|', '&']))
-            .then(|| text!("The function {name} starts itself again and again.", name = shown(name, 40)))
+            .then(|| text!("The function {name} starts itself again and again.", name = escape(name, 40)))
     })
 }
 
@@ -190,7 +190,7 @@ fn join(folder: &str, path: &str) -> String {
 }
 
 fn reason_of(harm: Harm, program: &str) -> Text {
-    let program = shown(program, 40);
+    let program = escape(program, 40);
     match harm {
         Harm::ErasesDisk => text!("{program} is blocked: it can erase a disk.", program),
         Harm::StopsMachine => text!("{program} is blocked: it stops the machine.", program),
@@ -198,7 +198,7 @@ fn reason_of(harm: Harm, program: &str) -> Text {
 }
 
 /// Reports whether a list of words, with blanks between them, has a word.
-fn has(list: &str, word: &str) -> bool {
+fn contains_word(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|one| one == word)
 }
 
@@ -240,7 +240,7 @@ fn has_option(arguments: &[ShellWord], short: &str, long: &str) -> bool {
 fn removes_found(arguments: &[ShellWord]) -> bool {
     let literal = |word: &ShellWord| word.literal().unwrap_or("").to_owned();
     let runs = |word: &str| matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir");
-    let removes = |word: &str| has("rm unlink shred rmdir", base_name(word));
+    let removes = |word: &str| contains_word("rm unlink shred rmdir", base_name(word));
     let executed = arguments.iter().skip_while(|word| !runs(&literal(word)));
     arguments.iter().any(|word| word.literal() == Some("-delete")) || executed.map(literal).any(|word| removes(&word))
 }
@@ -291,8 +291,8 @@ fn is_system(path: &str) -> bool {
     let (_, names) = resolve(path);
     match names.as_slice() {
         [] => true,
-        [first, _] if has(DEEP_SYSTEM_FOLDERS, first) => true,
-        [first, rest @ ..] => (is_any(first) || has(SYSTEM_FOLDERS, first)) && is_all(rest),
+        [first, _] if contains_word(DEEP_SYSTEM_FOLDERS, first) => true,
+        [first, rest @ ..] => (is_any(first) || contains_word(SYSTEM_FOLDERS, first)) && is_all(rest),
     }
 }
 

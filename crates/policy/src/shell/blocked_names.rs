@@ -10,8 +10,8 @@ use super::deny::OPTIONS_BEFORE_SUBCOMMANDS;
 use super::parse::ShellWord;
 use super::wrappers::{Options, base_name, find_options, skip_options};
 use crate::rules::{Blocked, Harmless};
-use crate::shown::shown;
-use crate::{PathFact, Seen};
+use crate::shown::escape;
+use crate::{EntryKind, PathFact};
 use toolfence_protocol::{Text, text};
 
 /// Programs that print their words, or only names and metadata of files.
@@ -144,9 +144,11 @@ fn find_rule<'g>(name: &str, written: &str, folder: &str, ground: Ground<'g>) ->
     let is_harmless = match unless {
         None => false,
         Some(Harmless::Package) => true,
-        Some(Harmless::Certificates) => ground.facts.seen(folder, written) == Seen::Certificates,
+        Some(Harmless::Certificates) => ground.facts.entry_kind(folder, written) == EntryKind::Certificates,
         // A word such as `token` is usually no file: `cargo test token`.
-        Some(Harmless::NoFile) => !matches!(ground.facts.seen(folder, written), Seen::File | Seen::Certificates),
+        Some(Harmless::NoFile) => {
+            !matches!(ground.facts.entry_kind(folder, written), EntryKind::File | EntryKind::Certificates)
+        }
     };
     (!is_harmless).then_some(rule)
 }
@@ -194,7 +196,7 @@ pub(super) fn find_doubt(command: &ListedCommand, ground: Ground<'_>, folders: &
         if let ShellWord::Pattern(pattern) = word
             && let Some(rule) = pattern.split('/').find_map(|part| ground.paths.could_block(part).next())
         {
-            let pattern = shown(pattern, 80);
+            let pattern = escape(pattern, 80);
             return Some(text!("{pattern} could match a name that the rule {rule} blocks.", pattern, rule = rule.0));
         }
         let is_steering = |path: &str| {
@@ -204,7 +206,7 @@ pub(super) fn find_doubt(command: &ListedCommand, ground: Ground<'_>, folders: &
             })
         };
         if let Some(path) = word.literal().filter(|path| writes && is_steering(path)) {
-            return Some(text!("{path} steers git or this program.", path = shown(path, 80)));
+            return Some(text!("{path} steers git or this program.", path = escape(path, 80)));
         }
     }
     None
@@ -213,7 +215,7 @@ pub(super) fn find_doubt(command: &ListedCommand, ground: Ground<'_>, folders: &
 fn refuse(word: &str, rule: &str) -> Text {
     text!(
         "{word} names a file that the rule {rule} blocks. Its content is not for tools, in no other way either. Work without it.",
-        word = shown(word, 80),
+        word = escape(word, 80),
         rule
     )
 }

@@ -7,7 +7,7 @@ use super::blocked_names::{NAMES_ONLY, find_in_word};
 use super::commands::ListedCommand;
 use super::parse::ShellWord;
 use super::wrappers::{Options, find_options, options};
-use crate::{PathFact, ProgramFact, Seen};
+use crate::{EntryKind, PathFact, ProgramFact};
 
 /// Programs that only read, with the options and operands of this table. An option that is not listed asks.
 const HARMLESS: &[Options] = &[
@@ -126,7 +126,8 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
         let patterns = usize::from(*name == "rg");
         let mut operands = command.words[1..].iter().filter(|word| !is_option(word)).skip(patterns).peekable();
         let is_file = |word: &ShellWord| {
-            let is_one = |folder: &String| ground.facts.seen(folder, text_of(word).unwrap_or("")) == Seen::File;
+            let is_one =
+                |folder: &String| ground.facts.entry_kind(folder, text_of(word).unwrap_or("")) == EntryKind::File;
             folders.iter().all(is_one)
         };
         if operands.peek().is_none() || !operands.all(is_file) {
@@ -148,7 +149,7 @@ pub(super) fn is_harmless(command: &ListedCommand, ground: Ground<'_>, folders: 
 fn prints_no_blocked_file(words: &[&str], ground: Ground<'_>, folders: &[String]) -> bool {
     let Some((subcommand, arguments)) = words.split_first() else { return false };
     let operands = || arguments.iter().filter(|word| !word.starts_with('-'));
-    let is_file = |path: &&str| folders.iter().all(|folder| ground.facts.seen(folder, path) == Seen::File);
+    let is_file = |path: &&str| folders.iter().all(|folder| ground.facts.entry_kind(folder, path) == EntryKind::File);
     match *subcommand {
         "show" => match arguments {
             [operand] => operand.split_once(':').is_some_and(|(revision, path)| !revision.is_empty() && is_file(&path)),

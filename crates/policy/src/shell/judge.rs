@@ -10,7 +10,7 @@ use super::{Confinement, Ground, MAX_BYTES};
 use crate::answers::{ANSWERED, Rule, quoted};
 use crate::decision::{Decision, Judgement, MAX_MET, Met, Question};
 use crate::settings::CommandRule;
-use crate::shown::{deceives, shown};
+use crate::shown::{deceives, escape};
 use std::ops::Range;
 use toolfence_protocol::{ErrorCode, Text, text};
 
@@ -132,7 +132,7 @@ fn find_permission(
     is_hidden: bool,
     findings: &mut Findings<'_>,
 ) {
-    if ground.answers.has(&Rule::command(findings.command, cwd)) {
+    if ground.answers.contains(&Rule::command(findings.command, cwd)) {
         let reason = text!("You allowed exactly this command for the session.");
         return findings.add(Judgement::Allow, ANSWERED, reason, None);
     }
@@ -152,7 +152,7 @@ fn find_permission(
         let rule = Rule::changes(findings.command, cwd);
         let is_harmless =
             |command: &ListedCommand| is_allowed(command, ground) || is_harmless(command, ground, &folders);
-        if ground.answers.has(&rule) {
+        if ground.answers.contains(&rule) {
             let reason = text!("You allowed exactly this command for the session.");
             findings.add(Judgement::Allow, ANSWERED, reason, None);
         } else if is_readable && is_short && list.commands.iter().all(is_harmless) {
@@ -180,7 +180,7 @@ fn find_permission(
         } else if !is_allowed(command, ground) && (!is_short || !is_harmless(command, ground, &folders)) {
             let reason = text!(
                 "{command} is not on the short list of commands that run without a sandbox.",
-                command = shown(&line_of(command, findings.command), 80)
+                command = escape(&line_of(command, findings.command), 80)
             );
             findings.add(Judgement::Ask, "no_sandbox", reason, Some(command));
         }
@@ -217,7 +217,7 @@ fn unread(list: &CommandList, is_hidden: bool) -> Text {
 /// Formats a command for display: its text, or its words if they are not contiguous in the text.
 fn line_of(command: &ListedCommand, text: &str) -> String {
     if let Some(line) = command.span(text).and_then(|span| text.get(span)).filter(|line| !line.contains('\n')) {
-        return shown(line, 200);
+        return escape(line, 200);
     }
     let word = |word: &ShellWord| match word {
         ShellWord::Literal(text) => quoted(text),
@@ -230,11 +230,11 @@ fn line_of(command: &ListedCommand, text: &str) -> String {
         operator => format!("{operator}{}", word(&it.target)),
     });
     let words: Vec<String> = assignments.chain(command.words.iter().map(word)).chain(redirections).collect();
-    shown(&words.join(" "), 200)
+    escape(&words.join(" "), 200)
 }
 
 fn in_quotes(words: &[String]) -> String {
-    format!("{:?}", shown(&words.join(" "), 80))
+    format!("{:?}", escape(&words.join(" "), 80))
 }
 
 /// The findings of the rules, in the order of the commands.

@@ -9,7 +9,7 @@ mod judge;
 pub mod parse;
 mod wrappers;
 
-pub(crate) use crate::shown::shown;
+pub(crate) use crate::shown::escape;
 pub(crate) use judge::{HARMLESS, WRITES, judge};
 
 use crate::answers::Answers;

@@ -1,11 +1,11 @@
 //! Runs cleared calls, and no others.
 //!
-//! This module makes no decisions, because a [`Cleared`] call has already been judged. It knows no policy, no files and
+//! This module makes no decisions, because a [`ClearedCall`] has already been judged. It knows no policy, no files and
 //! no runtime.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a result says how long its call took")]
 
-use crate::{Cleared, Consent, Pending, Target};
+use crate::{ClearedCall, Consent, Pending, Target};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -81,19 +81,19 @@ where
     }
 }
 
-/// The right to run one call, which the [`Toolbox`] makes only from a [`Cleared`].
+/// The right to run one call, which the [`Toolbox`] makes only from a [`ClearedCall`].
 ///
 /// ```compile_fail,E0451
-/// # use toolfence_policy::Cleared;
+/// # use toolfence_policy::ClearedCall;
 /// # use toolfence_protocol::{Language, Limits};
 /// # use toolfence_policy::toolbox::Permit;
-/// # fn make(cleared: &Cleared, limits: &Limits) {
+/// # fn make(cleared: &ClearedCall, limits: &Limits) {
 /// let permit = Permit { cleared, language: Language::English, limits }; // the fields are private
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct Permit<'a> {
-    cleared: &'a Cleared,
+    cleared: &'a ClearedCall,
     language: Language,
     limits: &'a Limits,
 }
@@ -114,7 +114,7 @@ impl<'a> Permit<'a> {
         self.cleared.effect()
     }
 
-    /// Returns whether the call may change anything: see [`Cleared::may_change`].
+    /// Returns whether the call may change anything: see [`ClearedCall::may_change`].
     pub fn may_change(&self) -> bool {
         self.cleared.may_change()
     }
@@ -153,7 +153,7 @@ impl<'a> Permit<'a> {
     }
 
     /// Returns whether a command that failed without network may run a second time with network: see
-    /// [`Cleared::consent_to_network`].
+    /// [`ClearedCall::consent_to_network`].
     #[doc(hidden)]
     pub fn consent_to_network(&self) -> Consent {
         self.cleared.consent_to_network()
@@ -164,12 +164,12 @@ impl<'a> Permit<'a> {
         self.cleared.ask_about_network(summary)
     }
 
-    /// Returns the question whether to keep the changes of the command: see [`Cleared::ask_about_changes`].
+    /// Returns the question whether to keep the changes of the command: see [`ClearedCall::ask_about_changes`].
     pub fn ask_about_changes(&self, summary: Text, files: Vec<Target>, details: String) -> Pending {
         self.cleared.ask_about_changes(summary, files, details)
     }
 
-    /// Returns the question whether to put the output of commands into the project: see [`Cleared::ask_about_output`].
+    /// Returns the question whether to put the output of commands into the project: see [`ClearedCall::ask_about_output`].
     pub fn ask_about_output(&self, summary: Text, details: String) -> Pending {
         self.cleared.ask_about_output(summary, details)
     }
@@ -313,7 +313,7 @@ impl Toolbox {
     ///
     /// # Errors
     /// Fails only with errors to which the model cannot react; everything else is in the result.
-    pub async fn run(&self, cleared: Cleared, progress: &dyn Progress) -> Result<ToolResult, Error> {
+    pub async fn run(&self, cleared: ClearedCall, progress: &dyn Progress) -> Result<ToolResult, Error> {
         let call = cleared.call();
         // The catalog that the call was judged by may have more tools than this toolbox.
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.name.as_str()) else {

@@ -172,7 +172,7 @@ pub fn parse(reply: &str) -> Parsed {
     let mut summary = Summary::default();
     let options = Options { settled_only: true, ..Options::default() };
     for_each(reply, options, FinishReason::Stop, |event| {
-        let counts = !summary.is_behind_forgery(&event);
+        let counts = !summary.follows_forgery(&event);
         if counts {
             summary.note(&event);
         }

@@ -71,7 +71,7 @@ impl Queue {
     }
 
     /// Returns `true` if calls are being held back.
-    pub(super) fn holds(&self) -> bool {
+    pub(super) fn is_holding(&self) -> bool {
         self.reasoning == Reasoning::Unknown
     }
 
@@ -125,7 +125,7 @@ impl Queue {
     pub(super) fn pop(&mut self) -> Option<Queued> {
         let entry = self.entries.pop_front();
         // Freed only now, because the event that was polled last may still have borrowed a body.
-        if entry.is_none() && !self.holds() {
+        if entry.is_none() && !self.is_holding() {
             self.bodies = String::new();
         }
         entry

@@ -1,6 +1,6 @@
 //! Checks whether a schema allows a value, and describes the violation if not.
 
-use super::{Schema, additional, branches, compare, items, same, size};
+use super::{Schema, additional, branches, compare, equal, items, size};
 use serde_json::{Map, Number, Value};
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ptr;
@@ -139,8 +139,8 @@ impl<'a> Check<'a> {
         }
         let choices = branches(rules, "enum");
         self.spend(choices.len() as u64);
-        let is_chosen = rules.get("const").is_none_or(|wanted| same(wanted, value))
-            && (choices.is_empty() || choices.iter().any(|choice| same(choice, value)));
+        let is_chosen = rules.get("const").is_none_or(|wanted| equal(wanted, value))
+            && (choices.is_empty() || choices.iter().any(|choice| equal(choice, value)));
         if !is_chosen {
             return fault(schema, value, ValueKind::Choice);
         }
@@ -246,7 +246,7 @@ impl<'a> Check<'a> {
         }
         let is_type = faults.iter().all(|fault| fault.kind == ValueKind::Type && fault.path.is_empty());
         let kind = if fitting == 0 && is_type { ValueKind::Type } else { ValueKind::Rule };
-        match meant(faults).filter(|_| fitting == 0) {
+        match intended_fault(faults).filter(|_| fitting == 0) {
             Some(meant) => Err(meant),
             None => fault(schema, value, kind),
         }
@@ -270,7 +270,7 @@ fn is_within(rules: &Map<String, Value>, number: &Number) -> bool {
 }
 
 /// Returns the fault of the alternative that was meant: the only one that does not fail by type or by choice.
-fn meant(faults: Vec<Box<Fault<'_>>>) -> Option<Box<Fault<'_>>> {
+fn intended_fault(faults: Vec<Box<Fault<'_>>>) -> Option<Box<Fault<'_>>> {
     let is_other =
         |fault: &Fault<'_>| matches!(fault.kind, ValueKind::Type | ValueKind::Choice) && fault.path.is_empty();
     let mut near: Vec<_> = faults.into_iter().filter(|fault| !is_other(fault)).collect();
@@ -284,7 +284,7 @@ fn meant(faults: Vec<Box<Fault<'_>>>) -> Option<Box<Fault<'_>>> {
 
 impl Fault<'_> {
     /// Returns the path to the value as a person writes it: `legs[0].from`.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let mut out = String::new();
         for step in self.path.iter().rev() {
             match step {

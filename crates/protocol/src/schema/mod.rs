@@ -160,12 +160,12 @@ fn compare(a: &Number, b: &Number) -> Ordering {
 }
 
 /// Returns `true` if two values are equal: 1 equals 1.0, and the order of members is irrelevant.
-fn same(a: &Value, b: &Value) -> bool {
+fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| equal(value, other)))
         }
         _ => a == b,
     }

@@ -30,7 +30,7 @@ const LONGEST_DESCRIPTION: usize = 4000;
 
 impl Schema {
     /// Describes the allowed value: "a whole number from 1 to 9".
-    pub(crate) fn wanted(&self, schema: &Value) -> Text {
+    pub(crate) fn describe_allowed(&self, schema: &Value) -> Text {
         self.describe(&self.view(&[schema]), 0)
     }
 

@@ -98,7 +98,7 @@ fn check_value(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFail
     if let (ParamKind::Objects(fields), _) = (&param.kind, value) {
         return check_objects(param, fields, value, owner);
     }
-    if param.kind.holds(value) { Ok(()) } else { Err(wrong_type(owner, &param.name, &param.kind, value)) }
+    if param.kind.matches(value) { Ok(()) } else { Err(wrong_type(owner, &param.name, &param.kind, value)) }
 }
 
 /// Builds the message for a control character. In JSON, `"\b"` is a backspace and `"\t"` a tab, so a pattern or a path
@@ -166,7 +166,7 @@ pub(super) fn check_against_schema(schema: &Schema, args: Value, owner: &str) ->
 
 /// Builds the message for a violation of the schema.
 fn schema_violation(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFailure {
-    let place = fault.place();
+    let place = fault.path();
     let inside = |name: &str| {
         let name: String = name.chars().take(64).collect();
         if place.is_empty() { name } else { format!("{place}.{name}") }
@@ -187,7 +187,7 @@ fn schema_violation(schema: &Schema, fault: &Fault<'_>, owner: &str) -> ToolFail
             unknown_among(&schema.members(fault.schema), name, &owner)
         }
         ValueKind::Type | ValueKind::Choice | ValueKind::Rule => {
-            let (got, wanted) = (describe_value(fault.value), schema.wanted(fault.schema));
+            let (got, wanted) = (describe_value(fault.value), schema.describe_allowed(fault.schema));
             let argument = if place.is_empty() { text!("the object of arguments") } else { place.clone().into() };
             if place.is_empty() || fault.kind == ValueKind::Rule {
                 invalid(text!(

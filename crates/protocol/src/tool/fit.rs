@@ -15,8 +15,8 @@ pub(super) fn fit_arguments(params: &[Param], args: &mut Args) -> bool {
         if let (ParamKind::Objects(fields), Value::Array(items)) = (&param.kind, &mut *value) {
             let objects = items.iter_mut().filter_map(Value::as_object_mut);
             objects.for_each(|item| changed |= fit_arguments(fields, item));
-        } else if !param.kind.holds(value)
-            && let Some(fitted) = only_fitting(readings(value), |reading| param.kind.holds(reading))
+        } else if !param.kind.matches(value)
+            && let Some(fitted) = only_fitting(readings(value), |reading| param.kind.matches(reading))
         {
             *value = fitted;
             changed = true;
@@ -27,6 +27,6 @@ pub(super) fn fit_arguments(params: &[Param], args: &mut Args) -> bool {
 
 /// Returns the list of objects that was given as its text or as its only element.
 pub(super) fn object_list(kind: &ParamKind, value: &Value) -> Option<Value> {
-    let wanted = matches!(kind, ParamKind::Objects(_)) && !kind.holds(value);
-    if wanted { only_fitting(readings(value), |reading| kind.holds(reading)) } else { None }
+    let wanted = matches!(kind, ParamKind::Objects(_)) && !kind.matches(value);
+    if wanted { only_fitting(readings(value), |reading| kind.matches(reading)) } else { None }
 }

@@ -68,7 +68,7 @@ pub enum ParamKind {
 
 impl ParamKind {
     /// Returns `true` if the value is of this kind. The fields of objects are not checked.
-    pub(crate) fn holds(&self, value: &Value) -> bool {
+    pub(crate) fn matches(&self, value: &Value) -> bool {
         match self {
             ParamKind::Path | ParamKind::Command => value.as_str().is_some_and(|text| !text.contains('\0')),
             ParamKind::Patch | ParamKind::Text { .. } => value.is_string(),
@@ -368,7 +368,7 @@ impl ToolSpec {
 
     /// Returns the argument that best summarises a call for a person, and its text: the command, the path, or else the
     /// first required text. Misspelt argument names are recognised. `None` if the call has no such argument.
-    pub fn telling<'a>(&self, args: &'a Args) -> Option<(&Param, &'a str)> {
+    pub fn summary_argument<'a>(&self, args: &'a Args) -> Option<(&Param, &'a str)> {
         let short = |param: &&Param| matches!(param.kind, ParamKind::Text { content: false });
         let required = self.params.iter().filter(|param| param.required);
         let param = self
@@ -388,7 +388,7 @@ impl ToolSpec {
     /// Returns the only argument of this kind with its text: the command of a call, the path, the content of a file.
     /// `None` if the tool has several, such as an old and a new text, or the call gives no string for it. The base
     /// folder of a patch does not count as a path.
-    pub fn sole<'a>(&self, kind: &ParamKind, args: &'a Args) -> Option<(&Param, &'a str)> {
+    pub fn only_argument<'a>(&self, kind: &ParamKind, args: &'a Args) -> Option<(&Param, &'a str)> {
         let mut params = self.params.iter().filter(|param| param.kind == *kind && !param.patch_base);
         match (params.next(), params.next()) {
             (Some(param), None) => Some((param, args.get(param.name.as_ref())?.as_str()?)),

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kinds_can_say_is_checked_and_the_rest_told() {
+    fn schemas_of_the_supported_kinds_are_checked_and_others_are_shown() {
         let spec = spec(true);
         let signature = spec.signature(); // in the order that this build of serde_json keeps
         for part in ["edits[{line, text?}]", "path", "dry?=true", "names?", "ratio?"] {

@@ -72,7 +72,7 @@ fn family(number: c_int) -> u64 {
 }
 
 /// Tries all calls and writes a line for each: `refused NAME` or `allowed NAME`.
-pub(super) fn tell(plan: &Plan, mut to: impl Write) -> io::Result<()> {
+pub(super) fn report(plan: &Plan, mut to: impl Write) -> io::Result<()> {
     for (name, number, arguments) in always().into_iter().chain(network_attempts(plan)) {
         let word = if is_refused(number, arguments) { "refused" } else { "allowed" };
         writeln!(to, "{word} {name}")?;

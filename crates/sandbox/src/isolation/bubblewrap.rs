@@ -35,7 +35,7 @@ pub(super) struct Blank {
 impl Bubblewrap {
     /// # Errors
     /// It is not installed, or no file can be created.
-    pub(super) fn found() -> Result<Bubblewrap, Text> {
+    pub(super) fn find() -> Result<Bubblewrap, Text> {
         let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
         let program = program.ok_or_else(|| text!("there is no bwrap on this system"))?;
         let blank = Blank::new().map_err(|error| error.to_string())?;

@@ -132,7 +132,7 @@ pub(super) struct HostFacts<'a> {
 impl Layout {
     /// # Errors
     /// The reason why no sandbox can be set up around this project.
-    pub(super) fn of(ground: &HostFacts<'_>) -> Result<Layout, Text> {
+    pub(super) fn new(ground: &HostFacts<'_>) -> Result<Layout, Text> {
         let home =
             ground.home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
         // A command sees the whole project, so a home folder in it could not be hidden.

@@ -166,10 +166,10 @@ impl Cgroup {
         let own = Path::new(GROUPS).join(own);
         // A group with processes in it cannot delegate controllers (cgroups(7)), so usually only the group above can.
         let above = own.parent().filter(|above| above.starts_with(GROUPS));
-        [Some(own.as_path()), above].into_iter().flatten().find_map(|place| Cgroup::within(place, most).ok())
+        [Some(own.as_path()), above].into_iter().flatten().find_map(|place| Cgroup::create_in(place, most).ok())
     }
 
-    fn within(place: &Path, most: u64) -> io::Result<Cgroup> {
+    fn create_in(place: &Path, most: u64) -> io::Result<Cgroup> {
         let handed_down = fs::read_to_string(place.join("cgroup.subtree_control"))?;
         if !handed_down.split_whitespace().any(|name| name == "memory") {
             return Err(io::ErrorKind::Unsupported.into());

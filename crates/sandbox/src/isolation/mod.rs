@@ -60,6 +60,6 @@ use crate::trouble::{Barrier, Cause, Trouble};
 pub use enclosure::Shared;
 pub use enclosure::{Enclosure, InSession, enter_if_asked, supervised};
 #[cfg(target_os = "linux")]
-pub use shared::Shared;
+pub use shared::SharedPaths;
 use types::Engine;
 pub use types::{Container, Entry, Kind, Mode, Report, Request, Settings};

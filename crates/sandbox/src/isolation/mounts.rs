@@ -292,13 +292,13 @@ impl TreeBuilder<'_> {
     }
 
     /// Mounts a copy. In a shared folder the session has already created the mount point, so this creates nothing.
-    fn put(&self, mount: &DetachedMount, at: &Path) -> io::Result<()> {
-        if self.is_given(at) { mount.put_over(at) } else { mount.put(at) }
+    fn mount_copy(&self, mount: &DetachedMount, at: &Path) -> io::Result<()> {
+        if self.is_given(at) { mount.put_over(at) } else { mount.mount_at(at) }
     }
 
     fn show(&self, at: &Path, attributes: Attributes) -> io::Result<()> {
         let source = open_old(at)?;
-        self.put(&copy_of(source.as_fd(), attributes)?, at)
+        self.mount_copy(&copy_of(source.as_fd(), attributes)?, at)
     }
 
     fn project(&self) -> io::Result<()> {
@@ -310,11 +310,11 @@ impl TreeBuilder<'_> {
         }
         if let Some(layer) = &plan.layer {
             let at = format!("{STORE}/layer");
-            copy_of(open_old(layer.path())?.as_fd(), Attributes::default())?.put(Path::new(&at))?;
-            return self.put(&overlay(source.as_fd(), &at)?, plan.root.path());
+            copy_of(open_old(layer.path())?.as_fd(), Attributes::default())?.mount_at(Path::new(&at))?;
+            return self.mount_copy(&overlay(source.as_fd(), &at)?, plan.root.path());
         }
         let attributes = Attributes { read_only: !plan.writable, devices: false };
-        self.put(&copy_of(source.as_fd(), attributes)?, plan.root.path())?;
+        self.mount_copy(&copy_of(source.as_fd(), attributes)?, plan.root.path())?;
         plan.writable_folders.iter().try_for_each(|at| self.writable_folder(at.path()))
     }
 
@@ -338,7 +338,7 @@ impl TreeBuilder<'_> {
         };
         // `copy_shared` has the layers in the order of the plan's steps.
         match shared.layers.get_mut(self.layers - 1).and_then(Option::take) {
-            Some(layer) => self.put(&layer, at),
+            Some(layer) => self.mount_copy(&layer, at),
             None => self.show(at, READ_ONLY),
         }
     }
@@ -348,7 +348,7 @@ impl TreeBuilder<'_> {
         for folder in ["", "/upper", "/work"] {
             rustix::fs::mkdir(format!("{store}{folder}"), Mode::from(0o755))?;
         }
-        self.put(&overlay(open_old(lower)?.as_fd(), &store)?, at)
+        self.mount_copy(&overlay(open_old(lower)?.as_fd(), &store)?, at)
     }
 
     /// Mounts a private folder: the session's own if it is shared, and otherwise a new empty one.
@@ -356,13 +356,13 @@ impl TreeBuilder<'_> {
         if shared && let Some(mounts) = &self.shared {
             let given = mounts.folders.iter().find(|(place, _)| place == at);
             // A folder in another shared folder was mounted with that one.
-            return given.map_or(Ok(()), |(_, mount)| mount.put(at));
+            return given.map_or(Ok(()), |(_, mount)| mount.mount_at(at));
         }
         let store = below(PRIVATE, at);
         folders(&store)?;
         rustix::fs::chmod(&store, Mode::from(mode))?;
         let source = open_path(CWD, &store, OFlags::NOFOLLOW)?;
-        copy_of(source.as_fd(), Attributes::default())?.put(at)
+        copy_of(source.as_fd(), Attributes::default())?.mount_at(at)
     }
 }
 
@@ -387,7 +387,7 @@ fn link(at: &Path, to: &Path) -> io::Result<()> {
 /// file handles. With `volatile` it does not sync every file that is copied up.
 fn overlay(lower: BorrowedFd<'_>, store: &str) -> io::Result<DetachedMount> {
     let (bound, merged) = (format!("{store}.lower"), format!("{store}.merged"));
-    copy_of(lower, READ_ONLY)?.put(Path::new(&bound))?;
+    copy_of(lower, READ_ONLY)?.mount_at(Path::new(&bound))?;
     rustix::fs::mkdir(&merged, Mode::from(0o755))?;
     let options =
         format!("lowerdir={bound},upperdir={store}/upper,workdir={store}/work,userxattr,index=off,xino=off,volatile");
@@ -430,7 +430,7 @@ fn hide(spot: &Spot, root: &OwnedFd, blanks: &Blanks) -> io::Result<()> {
     let target = open_expected(root, spot.at.path(), spot.identity)?;
     // No attributes are set: the blanks are on the new root, which `finish` has made read-only, and a copy inherits
     // that.
-    clone_of(blanks.like(&target)?)?.mask(target.as_fd())
+    clone_of(blanks.blank_for(&target)?)?.mask(target.as_fd())
 }
 
 /// Hides the listed files that no blank covers yet.
@@ -439,7 +439,7 @@ fn hide_of_host<'p>(masks: impl Iterator<Item = &'p Name>, root: &OwnedFd, blank
         let done = beneath(root, at).map_err(io::Error::from).and_then(|target| {
             // If a blank is already mounted there, its identity is that of the opened path.
             let hidden = blanks.are.contains(&identity(target.as_fd())?);
-            if hidden { Ok(()) } else { copy_of(blanks.like(&target)?, READ_ONLY)?.mask(target.as_fd()) }
+            if hidden { Ok(()) } else { copy_of(blanks.blank_for(&target)?, READ_ONLY)?.mask(target.as_fd()) }
         });
         unless_missing(done).map_err(|error| Trouble::at(Barrier::Masks, at, error))?;
     }
@@ -465,7 +465,7 @@ impl Blanks {
     }
 
     /// Returns the blank file or the blank folder, whichever can be mounted over this entry.
-    fn like(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
+    fn blank_for(&self, target: &OwnedFd) -> io::Result<BorrowedFd<'_>> {
         Ok(if is_folder(target.as_fd())? { self.folder.as_fd() } else { self.file.as_fd() })
     }
 }
@@ -508,7 +508,7 @@ fn clone_of(source: BorrowedFd<'_>) -> io::Result<DetachedMount> {
 
 impl DetachedMount {
     /// Mounts it at a path of the new tree, and creates the mount point if it is missing.
-    fn put(&self, at: &Path) -> io::Result<()> {
+    fn mount_at(&self, at: &Path) -> io::Result<()> {
         mount_point(at, is_folder(self.0.as_fd())?)?;
         self.put_over(at)
     }

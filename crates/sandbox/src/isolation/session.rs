@@ -60,9 +60,9 @@ pub(super) fn main() -> i32 {
 fn begin(plan: &Plan, line: OwnedFd) -> Result<Vec<OwnedFd>, Trouble> {
     let trouble = |error| Trouble::new(Barrier::Namespaces, error);
     let has_user = rights::namespaces(UnshareFlags::NEWNS | UnshareFlags::NEWNET).map_err(trouble)?;
-    let mut session = vec![own("mnt").map_err(trouble)?, own("net").map_err(trouble)?, line];
+    let mut session = vec![open_own("mnt").map_err(trouble)?, open_own("net").map_err(trouble)?, line];
     if has_user {
-        session.push(own("user").map_err(trouble)?);
+        session.push(open_own("user").map_err(trouble)?);
     }
     mounts::build_session(plan)?;
     Ok(session)
@@ -130,7 +130,7 @@ pub(super) fn join(plan: &Plan, session: Vec<OwnedFd>) -> io::Result<(Joined, Sh
         move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
     }
     sys::unshare(rights::OF_A_COMMAND)?;
-    let joined = Joined { mounts: own("mnt")?, keeper };
+    let joined = Joined { mounts: open_own("mnt")?, keeper };
     let root = rustix::fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     move_into_link_name_space(of_session.as_fd(), Some(LinkNameSpaceType::Mount))?;
     let copies = mounts::copy_shared(plan)?;
@@ -156,7 +156,7 @@ impl Joined {
 }
 
 /// Opens a namespace of this process.
-fn own(name: &str) -> io::Result<OwnedFd> {
+fn open_own(name: &str) -> io::Result<OwnedFd> {
     let path = format!("/proc/self/ns/{name}");
     rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno: Errno| errno.into())
 }

@@ -13,7 +13,7 @@ const SHOWN: usize = 500;
 /// Files and folders outside of the project, each at its own path, that a program in the sandbox may change. Blocked
 /// names and git repositories in them stay hidden.
 #[derive(Debug, Clone, Default)]
-pub struct Shared {
+pub struct SharedPaths {
     links: Vec<Step>,
     places: Vec<Name>,
     masks: Vec<Name>,
@@ -21,17 +21,17 @@ pub struct Shared {
     hidden: HashMap<PathBuf, Option<Identity>>,
 }
 
-impl Shared {
+impl SharedPaths {
     /// Returns the files and folders at these absolute paths. Follows links.
     ///
     /// # Errors
     /// A path does not exist, contains the home folder or the project, or is in the project, in which its masks would
     /// remain. Or the blocked files in it cannot all be hidden.
-    pub fn of(paths: &[PathBuf], project: &dyn Project) -> Result<Shared, Text> {
+    pub fn open(paths: &[PathBuf], project: &dyn Project) -> Result<SharedPaths, Text> {
         let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_outside(shown, below, is_folder);
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
         let mut walk = FolderWalk::begin();
-        let mut shared = Shared::default();
+        let mut shared = SharedPaths::default();
         for path in paths {
             let named = path.display().to_string();
             let real = path
@@ -81,7 +81,7 @@ impl Shared {
 
     /// Returns `true` if a program that was started with these paths can now see a blocked file. `now` has the same
     /// paths, walked again. A file that replaced a masked one has no mask.
-    pub fn reveals(&self, now: &Shared) -> bool {
+    pub fn reveals(&self, now: &SharedPaths) -> bool {
         now.hidden.iter().any(|(path, identity)| match self.hidden.get(path) {
             Some(before) => before != identity,
             None => !path.ancestors().any(|above| self.hidden.contains_key(above)),
@@ -89,7 +89,7 @@ impl Shared {
     }
 
     /// Returns `true` if this real path is one of them, or is in one.
-    pub(super) fn holds(&self, real: &Path) -> bool {
+    pub(super) fn contains(&self, real: &Path) -> bool {
         self.places.iter().any(|at| real.starts_with(at.path()))
     }
 

@@ -72,7 +72,7 @@ fn command(plan: &Plan, task: &Task, signals: &Signals) -> io::Error {
         return error.into();
     }
     let Some((program, args)) = task.command.split_first() else {
-        std::process::exit(i32::from(attempts::tell(plan, io::stdout()).is_err()));
+        std::process::exit(i32::from(attempts::report(plan, io::stdout()).is_err()));
     };
     Command::new(program.os()).args(args.iter().map(Name::os)).exec()
 }

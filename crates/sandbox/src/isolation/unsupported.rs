@@ -16,19 +16,19 @@ pub fn supervised(_: &[&OsStr]) -> Option<Entry> {
 
 /// An empty list, because there is no sandbox to share paths with.
 #[derive(Debug, Clone, Default)]
-pub struct Shared;
+pub struct SharedPaths;
 
-impl Shared {
+impl SharedPaths {
     /// Returns an empty list.
     ///
     /// # Errors
     /// None.
-    pub fn of(_: &[PathBuf], _: &dyn Project) -> Result<Shared, Text> {
-        Ok(Shared)
+    pub fn open(_: &[PathBuf], _: &dyn Project) -> Result<SharedPaths, Text> {
+        Ok(SharedPaths)
     }
 
     /// Returns `false`, because nothing is hidden.
-    pub fn reveals(&self, _: &Shared) -> bool {
+    pub fn reveals(&self, _: &SharedPaths) -> bool {
         false
     }
 
@@ -78,12 +78,12 @@ impl Enclosure {
     }
 
     /// Returns `true`, because nothing is hidden.
-    pub fn shows(&self, _: &Path, _: &Shared) -> bool {
+    pub fn is_visible(&self, _: &Path, _: &SharedPaths) -> bool {
         true
     }
 
     /// Returns `None`.
-    pub fn entry_sharing(&self, _: &Request<'_>, _: &Shared) -> Option<Entry> {
+    pub fn entry_sharing(&self, _: &Request<'_>, _: &SharedPaths) -> Option<Entry> {
         None
     }
 }

@@ -44,7 +44,7 @@ pub(super) enum Ending {
 /// The outcome of an attempt to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Sent {
+pub enum WriteOutcome {
     /// The pipe took all of it.
     All,
     /// The pipe took this many bytes and is full: the command does not read.
@@ -162,20 +162,20 @@ impl Background {
     ///
     /// # Errors
     /// The pipe is broken.
-    pub fn send(&self, bytes: &[u8]) -> io::Result<Sent> {
+    pub fn send(&self, bytes: &[u8]) -> io::Result<WriteOutcome> {
         let Some(writing) = self.input.as_ref().and_then(|input| input.writing.as_ref()) else {
-            return Ok(Sent::Nowhere);
+            return Ok(WriteOutcome::Nowhere);
         };
         let mut sent = 0;
         while sent < bytes.len() {
             match rustix::io::write(writing, &bytes[sent..]) {
                 Ok(written) => sent += written,
-                Err(rustix::io::Errno::AGAIN) => return Ok(Sent::Some(sent)),
+                Err(rustix::io::Errno::AGAIN) => return Ok(WriteOutcome::Some(sent)),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Sent::All)
+        Ok(WriteOutcome::All)
     }
 
     /// Waits until the command is to be ended in this way, or a harder one.
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(live.take().text, "a");
         live.push(&["é".as_bytes()[1], b'b']);
         assert_eq!((live.take().text.as_str(), live.has_output()), ("éb", false));
-        assert_eq!(live.send(b"x").unwrap(), Sent::Nowhere);
+        assert_eq!(live.send(b"x").unwrap(), WriteOutcome::Nowhere);
     }
 
     #[tokio::test]
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn send_does_not_wait_for_a_full_pipe() {
         let live = Background::new(100, true).unwrap();
-        assert_eq!(live.send(b"x").unwrap(), Sent::All);
-        assert!(matches!(live.send(&vec![0; 1 << 20]).unwrap(), Sent::Some(most) if most < 1 << 20));
+        assert_eq!(live.send(b"x").unwrap(), WriteOutcome::All);
+        assert!(matches!(live.send(&vec![0; 1 << 20]).unwrap(), WriteOutcome::Some(most) if most < 1 << 20));
     }
 }

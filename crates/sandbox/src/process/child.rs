@@ -24,7 +24,7 @@ impl Spawned {
         // One pipe for both keeps the order in which the command wrote to stdout and stderr.
         let (reading, writing) = io::pipe()?;
         command.stdin(input).stdout(writing.try_clone()?).stderr(writing).process_group(0);
-        let leader = Leader::of(command)?;
+        let leader = Leader::start(command)?;
         rustix::io::ioctl_fionbio(&reading, true)?;
         Ok(Spawned { leader, output: reading.into() })
     }
@@ -33,7 +33,7 @@ impl Spawned {
 impl Leader {
     /// Starts a child. Drops the command, because it holds the writing ends of the pipes, and a reader would never see
     /// their end.
-    pub(super) fn of(mut command: Command) -> io::Result<Leader> {
+    pub(super) fn start(mut command: Command) -> io::Result<Leader> {
         Ok(Leader(Some(command.spawn()?)))
     }
 
@@ -42,7 +42,7 @@ impl Leader {
     }
 
     /// Returns the exit status, if the child has ended.
-    pub(super) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+    pub(super) fn exit_status(&mut self) -> io::Result<Option<ExitStatus>> {
         let child = self.0.as_mut().ok_or_else(|| io::Error::other(text!("its end was noted already")))?;
         let status = child.try_wait()?;
         if status.is_some() {
@@ -54,7 +54,7 @@ impl Leader {
 
 impl Drop for Leader {
     fn drop(&mut self) {
-        if let (Ok(None), Some(mut child)) = (self.ended(), self.0.take()) {
+        if let (Ok(None), Some(mut child)) = (self.exit_status(), self.0.take()) {
             /// The stack of a thread that makes one system call.
             const STACK: usize = 64 << 10;
             // A child that is not waited for stays a zombie, and waiting here would block.

@@ -13,7 +13,7 @@ mod overflow;
 mod piped;
 mod supervisor;
 
-pub use background::{Background, Sent};
+pub use background::{Background, WriteOutcome};
 pub use message::Message;
 #[cfg(target_os = "linux")]
 pub(crate) use message::{MOST_DESCRIPTORS, send_with};
@@ -273,11 +273,11 @@ impl Running {
 
     async fn reap(mut self, timed_out: bool) -> io::Result<CommandEnd> {
         let status = if self.has_reported_end { None } else { Some(self.reap_leader().await?) };
-        let Some(supervisor) = self.supervisor else { return Ok(CommandEnd::of(status)) };
+        let Some(supervisor) = self.supervisor else { return Ok(CommandEnd::from_status(status)) };
         match supervisor.answer().await {
             Answer::Ended(ending) => Ok(ending),
-            Answer::Memory => Ok(CommandEnd { memory: true, ..CommandEnd::of(None) }),
-            Answer::None if timed_out => Ok(CommandEnd::of(None)),
+            Answer::Memory => Ok(CommandEnd { memory: true, ..CommandEnd::from_status(None) }),
+            Answer::None if timed_out => Ok(CommandEnd::from_status(None)),
             Answer::None => Err(io::Error::other(text!(
                 "the helper that held the command ended before it ({status}); without a sandbox, what the command \
                  started may still be running",
@@ -289,7 +289,7 @@ impl Running {
 
     async fn reap_leader(&mut self) -> io::Result<std::process::ExitStatus> {
         let ended = timeout_at(Instant::now() + LAST_WAIT, self.group.leader_ended(&mut self.leader)).await;
-        let status = if ended.is_ok() { self.leader.ended()? } else { None };
+        let status = if ended.is_ok() { self.leader.exit_status()? } else { None };
         let status = status.ok_or_else(|| io::Error::other(text!("the command was killed and does not end")))?;
         // The kernel may give the number of a reaped leader to another process.
         self.group.is_over();
@@ -316,7 +316,7 @@ struct CommandEnd {
 }
 
 impl CommandEnd {
-    fn of(status: Option<std::process::ExitStatus>) -> CommandEnd {
+    fn from_status(status: Option<std::process::ExitStatus>) -> CommandEnd {
         use std::os::unix::process::ExitStatusExt;
         let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
         CommandEnd { code, signal, memory: false }

@@ -40,9 +40,9 @@ impl std::fmt::Debug for Overflow<'_> {
 /// Keeps a piece of output. Once a piece does not fit, also writes the whole output to the overflow file.
 pub(super) fn keep(piece: &[u8], kept: &mut HeadTail, overflow: Option<&Overflow<'_>>) {
     if let Some(overflow) = overflow {
-        if overflow.is_unused() && kept.whole_before(piece.len()).is_none() {
+        if overflow.is_unused() && kept.complete_if_room(piece.len()).is_none() {
             // Nothing was dropped yet, so the file can begin with all that was kept.
-            overflow.begin(kept.whole_before(0).unwrap_or_default());
+            overflow.begin(kept.complete_if_room(0).unwrap_or_default());
         }
         overflow.push(piece);
     }

@@ -138,12 +138,12 @@ impl Piped {
         let running = match message {
             None => {
                 command.stdin(stdin);
-                Running::led_by(Leader::of(command)?, None)?
+                Running::led_by(Leader::start(command)?, None)?
             }
             Some(message) => {
                 let (supervisor, theirs) = Supervisor::new()?;
                 command.stdin(theirs);
-                let mut running = Running::led_by(Leader::of(command)?, Some(supervisor))?;
+                let mut running = Running::led_by(Leader::start(command)?, Some(supervisor))?;
                 // The supervisor's own stdin is the socket, so the program's stdin is sent with the message.
                 running.send(message, Some(stdin.as_fd())).await?;
                 running

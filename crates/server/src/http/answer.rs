@@ -50,7 +50,7 @@ impl Trouble {
     pub(super) fn response(&self, language: Language) -> Response {
         let message = self.message.render(language);
         let error = Failure { code: self.code.into(), field: self.field.clone(), message: message.clone() };
-        let mut response = whole(self.status, &Refusal { success: Is, message, data: (), error });
+        let mut response = json_response(self.status, &Refusal { success: Is, message, data: (), error });
         if self.status == 503 {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
@@ -69,12 +69,12 @@ impl IntoResponse for Trouble {
 }
 
 /// Returns the answer to a request that succeeded.
-pub(super) fn done<T: Serialize>(message: &Text, data: T, language: Language) -> Response {
-    whole(200, &Done { success: Is, message: message.render(language), data, error: () })
+pub(super) fn success<T: Serialize>(message: &Text, data: T, language: Language) -> Response {
+    json_response(200, &Done { success: Is, message: message.render(language), data, error: () })
 }
 
 /// Returns a complete JSON answer.
-pub(super) fn whole(status: u16, value: &impl Serialize) -> Response {
+pub(super) fn json_response(status: u16, value: &impl Serialize) -> Response {
     // Serialization fails only for a map key that is not a string, and no type here has one.
     let (status, json) = serde_json::to_string(value).map_or((500, String::new()), |json| (status, json));
     text(status, "application/json", json)

@@ -115,7 +115,7 @@ impl Drop for OpenFeed {
 
 /// The events of one turn.
 pub(super) struct Feed {
-    kept: Mutex<Kept>,
+    kept: Mutex<FeedState>,
     ids: Arc<AtomicU64>,
     /// The last id of the previous turn, or 0 if that is unknown.
     before: u64,
@@ -127,7 +127,7 @@ pub(super) struct Feed {
 }
 
 #[derive(Default)]
-struct Kept {
+struct FeedState {
     events: VecDeque<Numbered>,
     bytes: usize,
     /// A text event that no reader has received. The pieces that follow are appended to it.
@@ -156,13 +156,13 @@ impl Feed {
         Feed { kept, ids, before, turn, changed: watch::Sender::new(()), cancelled }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn state(&self) -> MutexGuard<'_, FeedState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds an event, which is a line of the pipe.
     pub(super) fn push(&self, line: Value) {
-        let mut kept = self.kept();
+        let mut kept = self.state();
         if !kept.open.as_mut().is_some_and(|open| join(open, &line)) {
             self.close_text(&mut kept);
             match line["event"].as_str() {
@@ -174,13 +174,13 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    fn close_text(&self, kept: &mut Kept) {
+    fn close_text(&self, kept: &mut FeedState) {
         if let Some(line) = kept.open.take() {
             self.add(kept, &line);
         }
     }
 
-    fn add(&self, kept: &mut Kept, line: &Value) {
+    fn add(&self, kept: &mut FeedState, line: &Value) {
         // The id is taken while the feed is locked, so the ids of a feed are in order.
         let id = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
         let name = line["event"].as_str().unwrap_or_default().to_owned();
@@ -199,7 +199,7 @@ impl Feed {
     }
 
     fn end(&self) {
-        let mut kept = self.kept();
+        let mut kept = self.state();
         self.close_text(&mut kept);
         kept.ended = true;
         drop(kept);
@@ -208,12 +208,12 @@ impl Feed {
 
     /// Returns the last id if the turn has ended.
     fn last_id(&self) -> Option<u64> {
-        let kept = self.kept();
+        let kept = self.state();
         kept.ended.then_some(kept.last)
     }
 
     /// Waits until the turn has ended.
-    pub(super) async fn ended(&self) {
+    pub(super) async fn wait_for_end(&self) {
         let mut changed = self.changed.subscribe();
         while self.last_id().is_none() && changed.changed().await.is_ok() {}
     }
@@ -221,7 +221,7 @@ impl Feed {
     /// Returns the events that follow the id `after`, and the id of the last of them. Returns `None` at the end of the
     /// turn, and an empty text if the turn is running and there is no new event.
     fn read(&self, after: u64) -> Option<(String, u64)> {
-        let mut kept = self.kept();
+        let mut kept = self.state();
         self.close_text(&mut kept);
         let (mut text, mut last) = (String::new(), after);
         // An id below `before` is from an earlier turn whose last events the reader missed. 0 asks for this turn only.
@@ -289,7 +289,7 @@ mod tests {
         json!({"v": 1, "event": "text", "text": text, "span": [start, start + text.len()]})
     }
 
-    fn begun(feeds: &Arc<Feeds>, session: &str) -> OpenFeed {
+    fn open_feed(feeds: &Arc<Feeds>, session: &str) -> OpenFeed {
         feeds.begin(session, 1).expect("no turn runs")
     }
 
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn text_is_joined_until_a_reader_gets_it() {
         let feeds = Arc::new(Feeds::default());
-        let open = begun(&feeds, "a");
+        let open = open_feed(&feeds, "a");
         let feed = open.feed();
         feed.push(text("one ", 0));
         feed.push(text("two ", 4));
@@ -319,10 +319,10 @@ mod tests {
     #[test]
     fn a_reader_that_is_too_far_behind_gets_a_gap_and_the_newest_events() {
         let feeds = Arc::new(Feeds::default());
-        let open = begun(&feeds, "a");
+        let open = open_feed(&feeds, "a");
         let line = json!({"v": 1, "event": "note", "id": "c", "text": "x".repeat(10_000)});
         (0..1000).for_each(|_| open.feed().push(line.clone()));
-        assert!(open.feed().kept().bytes <= MOST_KEPT);
+        assert!(open.feed().state().bytes <= MOST_KEPT);
         let (mut stream, mut last) = open.feed().read(0).unwrap();
         assert_eq!(names(&stream)[0], "gap");
         while let Some((more, next)) = open.feed().read(last)
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn the_newest_event_stays_however_large_it_is() {
         let feeds = Arc::new(Feeds::default());
-        let open = begun(&feeds, "a");
+        let open = open_feed(&feeds, "a");
         open.feed().push(json!({"v": 1, "event": "note", "text": "before"}));
         open.feed().push(json!({"v": 1, "event": "ask", "diff": "x".repeat(2 * MOST_KEPT)}));
         let (stream, last) = open.feed().read(0).unwrap();
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn ids_increase_from_turn_to_turn_and_a_stale_one_gets_a_gap() {
         let feeds = Arc::new(Feeds::default());
-        let open = begun(&feeds, "a");
+        let open = open_feed(&feeds, "a");
         open.feed().push(text("one", 0));
         let (_, first) = open.feed().read(0).unwrap();
         assert!(feeds.begin("a", 2).is_none(), "a turn runs");
@@ -357,7 +357,7 @@ mod tests {
         let (_, last) = open.feed().read(first).unwrap();
         drop(open);
         assert!(feeds.find("a").unwrap().read(last).is_none(), "the end of the turn");
-        let next = begun(&feeds, "a");
+        let next = open_feed(&feeds, "a");
         next.feed().push(text("two", 0));
         for (after, expected) in [(0, &["text"][..]), (last, &["text"]), (first, &["gap", "text"])] {
             let (stream, _) = next.feed().read(after).unwrap();
@@ -368,9 +368,9 @@ mod tests {
     #[test]
     fn feeds_of_ended_turns_are_few() {
         let feeds = Arc::new(Feeds::default());
-        let running = begun(&feeds, "running");
-        (0..100).for_each(|number| drop(begun(&feeds, &number.to_string())));
-        (0..100).for_each(|_| drop(begun(&feeds, "99")));
+        let running = open_feed(&feeds, "running");
+        (0..100).for_each(|number| drop(open_feed(&feeds, &number.to_string())));
+        (0..100).for_each(|_| drop(open_feed(&feeds, "99")));
         assert_eq!(feeds.all().feeds.len(), MOST_ENDED + 1);
         assert!(feeds.is_running("running") && !feeds.is_running("99"));
         drop(running);

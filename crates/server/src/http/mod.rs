@@ -128,7 +128,7 @@ pub trait Agents: Send + Sync {
 
     /// Notes the end of a turn, also if its client has disconnected. `agent` is `None` if no model was involved. The
     /// server calls this on a thread that may block.
-    fn ended(&self, persona: Option<&str>, agent: Option<&mut Agent>);
+    fn turn_ended(&self, persona: Option<&str>, agent: Option<&mut Agent>);
 }
 
 /// Returns a random token.
@@ -221,7 +221,7 @@ impl fmt::Debug for Api {
 }
 
 /// The state that all connections share.
-struct Shared {
+struct ApiState {
     options: ApiOptions,
     agents: Arc<dyn Agents>,
     /// The tools that requests can name.
@@ -243,7 +243,7 @@ struct Shared {
     ending: Arc<Semaphore>,
 }
 
-impl Shared {
+impl ApiState {
     /// Returns the personas that requests can name now: their files may have changed since the last request.
     async fn personas(&self) -> Result<Vec<Persona>, Trouble> {
         let agents = self.agents.clone();
@@ -263,9 +263,9 @@ impl Shared {
     }
 }
 
-/// Aborts the running turns when it is dropped. Dropping `Shared` would not: a turn that waits for an approval holds a
+/// Aborts the running turns when it is dropped. Dropping `ApiState` would not: a turn that waits for an approval holds a
 /// reference to it.
-struct EndsAll(Arc<Shared>);
+struct EndsAll(Arc<ApiState>);
 
 impl Drop for EndsAll {
     fn drop(&mut self) {
@@ -291,7 +291,7 @@ impl Api {
         let access = Access::new(&options, address)?;
         let connections = Connections::new(options.connections, options.stalled, options.grace);
         let places = Arc::new(Semaphore::new(options.turns));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ApiState {
             options,
             catalog: agents.tools(),
             agents,

@@ -2,7 +2,7 @@
 //! compares it with `openapi.json`, and updates that file if `UPDATE=1` is set.
 
 use super::project::Prefix;
-use super::request::{Fields, Given, ReadBody};
+use super::request::{Fields, NamedField, ReadBody};
 use super::routes::{MOST_OF_NAME, OPENAPI, ROUTES};
 use super::sessions::{Start, Stretch};
 use super::types::*;
@@ -16,7 +16,7 @@ use toolfence_kit::Update;
 use toolfence_protocol::{Effect, FinishReason, Text};
 use toolfence_session::StopReason;
 
-impl<T: JsonSchema> JsonSchema for Given<T> {
+impl<T: JsonSchema> JsonSchema for NamedField<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }
@@ -100,7 +100,7 @@ pub(super) fn undone(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Requires a member of this value, which distinguishes the object from the alternatives.
-pub(super) fn is(name: &'static str, value: impl Into<Value>) -> impl Transform {
+pub(super) fn require_value(name: &'static str, value: impl Into<Value>) -> impl Transform {
     let value = value.into();
     move |schema: &mut Schema| {
         member(schema, name, json!({"const": value}));
@@ -422,7 +422,7 @@ fn the_description_is_made_from_the_types() {
 /// `field`.
 fn read<T: ReadBody>(field: &str) -> (BTreeSet<String>, bool) {
     let body = json!({field: null}).to_string();
-    let mut fields = Fields::of(body.as_bytes()).unwrap();
+    let mut fields = Fields::parse(body.as_bytes()).unwrap();
     let _ = T::read(&mut fields);
     (fields.asked.iter().map(|name| (*name).to_owned()).collect(), fields.is_empty())
 }

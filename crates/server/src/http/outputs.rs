@@ -3,7 +3,7 @@
 //! This module reads only the files that tools saved for this purpose. It looks up a name in one folder, which only the
 //! server writes, and follows no links.
 
-use super::Shared;
+use super::ApiState;
 use super::answer::Trouble;
 use super::sessions::Stretch;
 use super::types::Output;
@@ -17,7 +17,7 @@ use toolfence_workspace::overflow_file;
 const PIECE: u64 = 256 << 10;
 
 /// Returns a piece of an output that begins at a byte offset.
-pub(super) async fn piece(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Output, Trouble> {
+pub(super) async fn piece(shared: &Arc<ApiState>, id: String, stretch: Stretch) -> Result<Output, Trouble> {
     let workspace = shared.agents.workspace();
     let from = stretch.offset as u64;
     let read = spawn_blocking(move || {

@@ -3,7 +3,7 @@
 //! Architecture invariant: this module reads no file contents. Names come from the listing of the workspace, without
 //! ignored and blocked files.
 
-use super::Shared;
+use super::ApiState;
 use super::answer::Trouble;
 use super::types::{Files, ProjectOverview, TokenPrice};
 use axum::extract::FromRequestParts;
@@ -81,7 +81,7 @@ fn percent_decoded(value: &str) -> Option<String> {
 }
 
 /// Describes the project.
-pub(super) async fn overview(shared: &Arc<Shared>) -> Result<ProjectOverview, Trouble> {
+pub(super) async fn overview(shared: &Arc<ApiState>) -> Result<ProjectOverview, Trouble> {
     let agents = shared.agents.clone();
     blocking(move || {
         let (workspace, model) = (agents.workspace(), agents.model());
@@ -98,7 +98,7 @@ pub(super) async fn overview(shared: &Arc<Shared>) -> Result<ProjectOverview, Tr
 }
 
 /// Lists the paths that begin with a prefix.
-pub(super) async fn files(shared: &Arc<Shared>, wanted: Prefix) -> Result<Files, Trouble> {
+pub(super) async fn files(shared: &Arc<ApiState>, wanted: Prefix) -> Result<Files, Trouble> {
     let workspace = shared.agents.workspace();
     blocking(move || {
         let mut files = workspace.files().complete(&wanted.prefix);

@@ -4,8 +4,8 @@
 //! approvals. The number of agents and their idle time are limited; after that, the next reply resumes the conversation
 //! from its transcript.
 
-use super::Shared;
-use super::answer::{Trouble, whole};
+use super::ApiState;
+use super::answer::{Trouble, json_response};
 use super::routes::NEW;
 use super::run::{self, Running};
 use super::sessions;
@@ -120,17 +120,17 @@ impl Seats {
 
 /// Reads a reply, or a piece of one, in the conversation whose id begins with `id`, or in a new one.
 pub(super) async fn reply(
-    shared: &Arc<Shared>,
+    shared: &Arc<ApiState>,
     id: String,
     request: ReplyRequest,
     stream: bool,
 ) -> Result<Response, Trouble> {
     let place = run::reserve_place(shared)?;
     // A full id finds the agent in memory without reading the list of conversations from disk.
-    let (mut known, mut file) = (taken(shared, &id)?, None);
+    let (mut known, mut file) = (take_agent(shared, &id)?, None);
     if known.is_none() && id != NEW {
         let found = sessions::file(shared, id).await?;
-        known = sessions::id_of(&found).map(|session| taken(shared, &session)).transpose()?.flatten();
+        known = sessions::id_of(&found).map(|session| take_agent(shared, &session)).transpose()?.flatten();
         file = Some(found);
     }
     let (mut seat, session) = match known {
@@ -152,9 +152,9 @@ pub(super) async fn reply(
     seat.pieces.push_str(&request.text);
     if request.more {
         let message = text!("The reply has {bytes} {bytes|byte|bytes} so far.", bytes).render(shared.options.language);
-        let data = TurnSoFar::of(session.clone());
+        let data = TurnSoFar::new(session.clone());
         keep(shared, session, seat).await;
-        return Ok(whole(202, &AgentAnswer { success: true, message, data, error: None }));
+        return Ok(json_response(202, &AgentAnswer { success: true, message, data, error: None }));
     }
     let Seat { mut agent, backend, pieces, .. } = seat;
     // A reply between two rounds continues the last turn, and any other reply begins the next one.
@@ -167,7 +167,7 @@ pub(super) async fn reply(
 }
 
 /// Takes the agent of this conversation out of memory, if it is there.
-fn taken(shared: &Shared, session: &str) -> Result<Option<(Seat, String)>, Trouble> {
+fn take_agent(shared: &ApiState, session: &str) -> Result<Option<(Seat, String)>, Trouble> {
     match shared.feeds.is_running(session) {
         true => Err(run::conflict()),
         false => Ok(shared.seats.take(session).map(|seat| (seat, session.to_owned()))),
@@ -175,7 +175,7 @@ fn taken(shared: &Shared, session: &str) -> Result<Option<(Seat, String)>, Troub
 }
 
 /// Resumes the conversation in a file, or begins a new one.
-async fn begin(shared: &Arc<Shared>, file: Option<PathBuf>) -> Result<(Seat, String), Trouble> {
+async fn begin(shared: &Arc<ApiState>, file: Option<PathBuf>) -> Result<(Seat, String), Trouble> {
     let failed = || Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."));
     let (agents, backend) = (shared.agents.clone(), Arc::new(BroughtReply::default()));
     let brought = backend.clone();
@@ -185,7 +185,7 @@ async fn begin(shared: &Arc<Shared>, file: Option<PathBuf>) -> Result<(Seat, Str
     Ok((Seat::new(agent, backend), session.ok_or_else(failed)?))
 }
 
-async fn keep(shared: &Arc<Shared>, session: String, seat: Seat) {
+async fn keep(shared: &Arc<ApiState>, session: String, seat: Seat) {
     let seats = shared.seats.clone();
     let _ = spawn_blocking(move || seats.keep(session, seat)).await;
 }

@@ -1,6 +1,6 @@
 //! Reads the fields of request bodies, and builds the message to the model from them.
 
-use super::Shared;
+use super::ApiState;
 use super::access;
 use super::answer::Trouble;
 use super::types::{
@@ -58,13 +58,13 @@ impl Work {
 
 /// A field with the name under which the client sent it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Given<T> {
+pub(super) struct NamedField<T> {
     /// The name that the client wrote: some fields have two.
     pub(super) field: String,
     pub(super) value: T,
 }
 
-impl<T> Given<T> {
+impl<T> NamedField<T> {
     /// Returns an error about this field.
     fn wrong(&self, message: Text) -> Trouble {
         Trouble::field(self.field.clone(), message)
@@ -94,7 +94,7 @@ impl Fields {
 
     /// # Errors
     /// Fails if the body is not a JSON object or has a duplicate member.
-    pub(super) fn of(body: &[u8]) -> Result<Fields, Trouble> {
+    pub(super) fn parse(body: &[u8]) -> Result<Fields, Trouble> {
         let wrong = |why: Text| Trouble::new(400, "invalid_body", text!("The body is not a JSON object: {why}", why));
         let text = std::str::from_utf8(body).map_err(|error| wrong(error.to_string().into()))?;
         match strict(text).map_err(|problem| wrong(problem.message))? {
@@ -124,7 +124,7 @@ impl Fields {
         camel: &'static str,
         wanted: fn() -> Text,
         read: fn(Value) -> Option<T>,
-    ) -> Result<Option<Given<T>>, Trouble> {
+    ) -> Result<Option<NamedField<T>>, Trouble> {
         #[cfg(test)]
         self.asked.extend([snake, camel]);
         // Members that are left are unknown fields. `shift_remove` keeps their order, so `end` reports the first of
@@ -139,10 +139,10 @@ impl Fields {
         }
         let Some((name, value)) = first.or(second).filter(|(_, value)| !value.is_null()) else { return Ok(None) };
         let value = read(value).ok_or_else(|| self.wrong(name, wanted()))?;
-        Ok(Some(Given { field: format!("{}{name}", self.place), value }))
+        Ok(Some(NamedField { field: format!("{}{name}", self.place), value }))
     }
 
-    fn text(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<Given<String>>, Trouble> {
+    fn text(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<NamedField<String>>, Trouble> {
         self.take(
             snake,
             camel,
@@ -165,7 +165,7 @@ impl Fields {
         Ok(always.map_or(Always::No, |always| always.value))
     }
 
-    fn object(&mut self, name: &'static str) -> Result<Option<Given<Args>>, Trouble> {
+    fn object(&mut self, name: &'static str) -> Result<Option<NamedField<Args>>, Trouble> {
         self.take(
             name,
             name,
@@ -177,7 +177,11 @@ impl Fields {
         )
     }
 
-    fn context(&mut self, snake: &'static str, camel: &'static str) -> Result<Option<Given<ContextHistory>>, Trouble> {
+    fn context(
+        &mut self,
+        snake: &'static str,
+        camel: &'static str,
+    ) -> Result<Option<NamedField<ContextHistory>>, Trouble> {
         let list = self.take(
             snake,
             camel,
@@ -187,7 +191,7 @@ impl Fields {
                 _ => None,
             },
         )?;
-        let Some(Given { field, value: list }) = list else { return Ok(None) };
+        let Some(NamedField { field, value: list }) = list else { return Ok(None) };
         let dropped = list.len().saturating_sub(MOST_CONTEXT);
         // Entries that are not used are not checked either.
         let entries = list.into_iter().enumerate().skip(dropped);
@@ -199,7 +203,7 @@ impl Fields {
             }
         });
         let entries = entries.collect::<Result<_, _>>()?;
-        Ok(Some(Given { field, value: ContextHistory { entries, dropped } }))
+        Ok(Some(NamedField { field, value: ContextHistory { entries, dropped } }))
     }
 
     /// # Errors
@@ -224,12 +228,12 @@ pub(super) trait ReadBody: Sized {
 }
 
 /// Extracts a request body, which must be JSON.
-pub(super) struct Sent<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: ReadBody> FromRequest<Arc<Shared>> for Sent<T> {
+impl<T: ReadBody> FromRequest<Arc<ApiState>> for JsonBody<T> {
     type Rejection = Trouble;
 
-    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Sent<T>, Trouble> {
+    async fn from_request(request: Request, shared: &Arc<ApiState>) -> Result<JsonBody<T>, Trouble> {
         access::require_json(request.headers())?;
         let limit = shared.options.body;
         let within = shared.connections.patience(shared.options.arrival);
@@ -240,7 +244,7 @@ impl<T: ReadBody> FromRequest<Arc<Shared>> for Sent<T> {
             BodyProblem::TooSlow => Trouble::new(408, "timeout", text!("The body came too slowly.")),
             BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", text!("The body ended early.")),
         })?;
-        T::read(&mut Fields::of(&body)?).map(Sent)
+        T::read(&mut Fields::parse(&body)?).map(JsonBody)
     }
 }
 
@@ -293,7 +297,7 @@ impl ReadBody for Context {
     fn read(fields: &mut Fields) -> Result<Context, Trouble> {
         let mut text = |name| fields.text(name, name);
         let (timestamp, prompt, result) = (text("timestamp")?, text("prompt")?, text("result")?);
-        let there = |name, text: Option<Given<String>>| match text {
+        let there = |name, text: Option<NamedField<String>>| match text {
             Some(text) => Ok(text.value),
             None => Err(fields.missing(name)),
         };
@@ -380,7 +384,7 @@ impl ReadBody for CancelRequest {
 
 impl AgentRequest {
     /// Returns the task of the turn.
-    pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
+    pub(super) async fn order(self, shared: &ApiState) -> Result<Order, Trouble> {
         let language = shared.options.language;
         match self {
             AgentRequest::Model(ModelRequest { turn, context_history }) => {
@@ -419,7 +423,7 @@ impl AgentRequest {
 
 impl TurnRequest {
     /// Returns the task of a turn in a conversation, where the model has its own context.
-    pub(super) async fn order(self, shared: &Shared) -> Result<Order, Trouble> {
+    pub(super) async fn order(self, shared: &ApiState) -> Result<Order, Trouble> {
         check_prompt(&self.prompt)?;
         let (tool, persona) = resolve_names(self.tool_type.as_ref(), self.persona.as_ref(), shared).await?;
         let prompt = self.prompt.value;
@@ -438,7 +442,7 @@ impl ContextHistory {
 }
 
 /// Checks that a prompt is not blank and not too long.
-fn check_prompt(prompt: &Given<String>) -> Result<(), Trouble> {
+fn check_prompt(prompt: &NamedField<String>) -> Result<(), Trouble> {
     let characters = prompt.value.chars().count();
     if characters > MOST_OF_PROMPT {
         return Err(prompt.wrong(text!(
@@ -455,9 +459,9 @@ fn check_prompt(prompt: &Given<String>) -> Result<(), Trouble> {
 
 /// Returns the canonical names of the tool and the persona that a request names.
 async fn resolve_names(
-    tool: Option<&Given<String>>,
-    persona: Option<&Given<String>>,
-    shared: &Shared,
+    tool: Option<&NamedField<String>>,
+    persona: Option<&NamedField<String>>,
+    shared: &ApiState,
 ) -> Result<(Option<String>, Option<String>), Trouble> {
     let tool = tool.filter(|tool| tool.value != "auto");
     let named = tool.map(|tool| find_tool(tool, &shared.catalog)).transpose()?;
@@ -479,7 +483,7 @@ async fn resolve_names(
 }
 
 /// Finds the persona of this name.
-fn find_persona<'a>(persona: &Given<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
+fn find_persona<'a>(persona: &NamedField<String>, personas: &'a [Persona]) -> Result<&'a Persona, Trouble> {
     personas.iter().find(|known| known.name == persona.value).ok_or_else(|| {
         let names = personas.iter().map(|persona| persona.name.as_str()).collect::<Vec<_>>().join(", ");
         persona.wrong(text!(
@@ -496,7 +500,7 @@ pub(super) fn has_tool(persona: &Persona, tool: &str) -> bool {
 }
 
 /// Resolves a name or an alias to the canonical name of the tool.
-fn find_tool(tool: &Given<String>, catalog: &Catalog) -> Result<String, Trouble> {
+fn find_tool(tool: &NamedField<String>, catalog: &Catalog) -> Result<String, Trouble> {
     if let Some(spec) = catalog.find(&tool.value) {
         return Ok(spec.name.to_string());
     }

@@ -1,13 +1,13 @@
 //! The table of routes and their handlers.
 
-use super::Shared;
+use super::ApiState;
 use super::access;
-use super::answer::{self, Trouble, done};
+use super::answer::{self, Trouble, success};
 use super::outputs;
 use super::page;
 use super::project::{self, Prefix};
 use super::replies;
-use super::request::{self, Order, Sent};
+use super::request::{self, JsonBody, Order};
 use super::run;
 use super::sessions::{self, Start, Stretch};
 use super::types::{
@@ -34,7 +34,7 @@ use toolfence_session::persona::Persona;
 pub const OPENAPI: &str = include_str!("openapi.json");
 
 /// A constructor of the handler at a path.
-type Route = fn() -> MethodRouter<Arc<Shared>>;
+type Route = fn() -> MethodRouter<Arc<ApiState>>;
 
 /// Every route: the method, the path with `{id}` for a name, and the handler.
 const TABLE: [(&str, &str, Route); 21] = [
@@ -79,7 +79,7 @@ pub(super) const NEW: &str = "new";
 pub(super) const MOST_OF_NAME: usize = 64;
 
 /// Returns the router of the API.
-pub(super) fn router(shared: Arc<Shared>) -> Router {
+pub(super) fn router(shared: Arc<ApiState>) -> Router {
     // axum's GET handlers answer HEAD as well, which the table does not list.
     let routes =
         TABLE.iter().fold(Router::new(), |router, (_, path, route)| router.route(path, route().head(other_method)));
@@ -91,7 +91,12 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 }
 
 /// Refuses requests without access before any other check, and logs refused requests.
-async fn guard(State(shared): State<Arc<Shared>>, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
+async fn guard(
+    State(shared): State<Arc<ApiState>>,
+    path: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (head, body) = request.into_parts();
     let page = shared.access.named_page(&head.headers);
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
@@ -132,10 +137,10 @@ async fn other_method(path: MatchedPath) -> impl IntoResponse {
 /// A name in a path. Percent-encoding is refused, because a reverse proxy may decode it differently.
 struct Name(String);
 
-impl FromRequestParts<Arc<Shared>> for Name {
+impl FromRequestParts<Arc<ApiState>> for Name {
     type Rejection = Trouble;
 
-    async fn from_request_parts(head: &mut Parts, shared: &Arc<Shared>) -> Result<Name, Trouble> {
+    async fn from_request_parts(head: &mut Parts, shared: &Arc<ApiState>) -> Result<Name, Trouble> {
         let params = RawPathParams::from_request_parts(head, shared).await.ok();
         let name = params.and_then(|params| params.iter().next().map(|(_, name)| name.to_owned()));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -145,22 +150,22 @@ impl FromRequestParts<Arc<Shared>> for Name {
     }
 }
 
-async fn health(State(shared): State<Arc<Shared>>) -> Response {
+async fn health(State(shared): State<Arc<ApiState>>) -> Response {
     let data = Health { status: Status::Ok, version: env!("CARGO_PKG_VERSION") };
-    done(&text!("The server is running."), data, shared.options.language)
+    success(&text!("The server is running."), data, shared.options.language)
 }
 
 /// Exchanges the token for the cookie of a page.
 async fn login(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     headers: HeaderMap,
-    Sent(request): Sent<LoginRequest>,
+    JsonBody(request): JsonBody<LoginRequest>,
 ) -> Result<Response, Trouble> {
     if !shared.access.is_token(&request.token) {
         return Err(Trouble::unauthorized());
     }
     let data = Login { page_key: shared.access.page_key().to_owned() };
-    let mut answer = done(&text!("The cookie is set."), data, shared.options.language);
+    let mut answer = success(&text!("The cookie is set."), data, shared.options.language);
     let cookie = HeaderValue::from_str(&shared.access.cookie(&headers));
     let cookie = cookie.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
@@ -170,19 +175,19 @@ async fn login(
 }
 
 async fn run_turn(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     headers: HeaderMap,
-    Sent(request): Sent<AgentRequest>,
+    JsonBody(request): JsonBody<AgentRequest>,
 ) -> Result<Response, Trouble> {
     let order = ordered(&headers, request.order(&shared).await?);
     run::turn(&shared, order, None).await
 }
 
 async fn run_session_turn(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     Name(id): Name,
     headers: HeaderMap,
-    Sent(request): Sent<TurnRequest>,
+    JsonBody(request): JsonBody<TurnRequest>,
 ) -> Result<Response, Trouble> {
     let order = ordered(&headers, request.order(&shared).await?);
     let file = file(&shared, id).await?;
@@ -190,123 +195,127 @@ async fn run_session_turn(
 }
 
 /// Returns the file of a conversation; `None` for a new one.
-async fn file(shared: &Arc<Shared>, id: String) -> Result<Option<PathBuf>, Trouble> {
+async fn file(shared: &Arc<ApiState>, id: String) -> Result<Option<PathBuf>, Trouble> {
     if id == NEW { Ok(None) } else { sessions::file(shared, id).await.map(Some) }
 }
 
 async fn read_reply(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     Name(id): Name,
     headers: HeaderMap,
-    Sent(request): Sent<ReplyRequest>,
+    JsonBody(request): JsonBody<ReplyRequest>,
 ) -> Result<Response, Trouble> {
     let stream = request.stream || access::header_text(&headers, ACCEPT.as_str()).is_some_and(wants_events);
     replies::reply(&shared, id, request, stream).await
 }
 
-async fn show_instructions(State(shared): State<Arc<Shared>>, Name(id): Name) -> Result<Response, Trouble> {
+async fn show_instructions(State(shared): State<Arc<ApiState>>, Name(id): Name) -> Result<Response, Trouble> {
     if id != NEW {
-        sessions::whole_id(&shared, id).await?;
+        sessions::full_id(&shared, id).await?;
     }
     let agents = shared.agents.clone();
     let text = spawn_blocking(move || agents.instructions()).await;
     let text = text.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    Ok(done(&text!("The request succeeded."), Instructions { text }, shared.options.language))
+    Ok(success(&text!("The request succeeded."), Instructions { text }, shared.options.language))
 }
 
-async fn follow_turn(State(shared): State<Arc<Shared>>, Name(id): Name, start: Start) -> Result<Response, Trouble> {
-    run::events(&shared, &sessions::whole_id(&shared, id).await?, start.after)
+async fn follow_turn(State(shared): State<Arc<ApiState>>, Name(id): Name, start: Start) -> Result<Response, Trouble> {
+    run::events(&shared, &sessions::full_id(&shared, id).await?, start.after)
 }
 
 async fn cancel_turn(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     Name(id): Name,
-    _: Sent<CancelRequest>,
+    _: JsonBody<CancelRequest>,
 ) -> Result<Response, Trouble> {
-    let cancelled = run::cancel(&shared, &sessions::whole_id(&shared, id).await?).await;
+    let cancelled = run::cancel(&shared, &sessions::full_id(&shared, id).await?).await;
     let message =
         if cancelled { text!("The turn has ended.") } else { text!("No turn of this conversation was running.") };
-    Ok(done(&message, Cancel { cancelled }, shared.options.language))
+    Ok(success(&message, Cancel { cancelled }, shared.options.language))
 }
 
 async fn answer_approval(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     Name(id): Name,
-    Sent(request): Sent<ApprovalRequest>,
+    JsonBody(request): JsonBody<ApprovalRequest>,
 ) -> Result<Response, Trouble> {
     run::take_answer(&shared, &id, request).await
 }
 
-async fn describe_project(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
+async fn describe_project(State(shared): State<Arc<ApiState>>) -> Result<Response, Trouble> {
     let project = project::overview(&shared).await?;
-    Ok(done(&text!("The request succeeded."), project, shared.options.language))
+    Ok(success(&text!("The request succeeded."), project, shared.options.language))
 }
 
-async fn complete_path(State(shared): State<Arc<Shared>>, prefix: Prefix) -> Result<Response, Trouble> {
+async fn complete_path(State(shared): State<Arc<ApiState>>, prefix: Prefix) -> Result<Response, Trouble> {
     let files = project::files(&shared, prefix).await?;
-    Ok(done(&text!("The request succeeded."), files, shared.options.language))
+    Ok(success(&text!("The request succeeded."), files, shared.options.language))
 }
 
-async fn list_tools(State(shared): State<Arc<Shared>>) -> Response {
+async fn list_tools(State(shared): State<Arc<ApiState>>) -> Response {
     let tools: Vec<_> = shared.catalog.specs().iter().map(Into::into).collect();
-    done(
+    success(
         &text!("There {count|is|are} {count} {count|tool|tools}.", count = tools.len()),
         Tools { tools },
         shared.options.language,
     )
 }
 
-async fn list_personas(State(shared): State<Arc<Shared>>) -> Result<Response, Trouble> {
+async fn list_personas(State(shared): State<Arc<ApiState>>) -> Result<Response, Trouble> {
     let known = shared.personas().await?;
     let personas = known.iter().map(|persona| answers_as(&shared, persona)).collect();
     let chosen = known.first().map(|persona| persona.name.clone());
-    Ok(done(&text!("The request succeeded."), Personas { personas, chosen }, shared.options.language))
+    Ok(success(&text!("The request succeeded."), Personas { personas, chosen }, shared.options.language))
 }
 
-async fn read_output(State(shared): State<Arc<Shared>>, Name(id): Name, stretch: Stretch) -> Result<Response, Trouble> {
+async fn read_output(
+    State(shared): State<Arc<ApiState>>,
+    Name(id): Name,
+    stretch: Stretch,
+) -> Result<Response, Trouble> {
     let piece = outputs::piece(&shared, id, stretch).await?;
-    Ok(done(&text!("The request succeeded."), piece, shared.options.language))
+    Ok(success(&text!("The request succeeded."), piece, shared.options.language))
 }
 
-async fn list_sessions(State(shared): State<Arc<Shared>>, stretch: Stretch) -> Result<Response, Trouble> {
+async fn list_sessions(State(shared): State<Arc<ApiState>>, stretch: Stretch) -> Result<Response, Trouble> {
     let sessions = sessions::list(&shared, stretch).await?;
-    Ok(done(&text!("The request succeeded."), sessions, shared.options.language))
+    Ok(success(&text!("The request succeeded."), sessions, shared.options.language))
 }
 
-async fn get_session(State(shared): State<Arc<Shared>>, Name(id): Name) -> Result<Response, Trouble> {
+async fn get_session(State(shared): State<Arc<ApiState>>, Name(id): Name) -> Result<Response, Trouble> {
     let session = sessions::one(&shared, id).await?;
-    Ok(done(&text!("The request succeeded."), session, shared.options.language))
+    Ok(success(&text!("The request succeeded."), session, shared.options.language))
 }
 
 async fn list_messages(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ApiState>>,
     Name(id): Name,
     stretch: Stretch,
 ) -> Result<Response, Trouble> {
     let records = sessions::messages_of(&shared, id, stretch).await?;
-    Ok(done(&text!("The request succeeded."), records, shared.options.language))
+    Ok(success(&text!("The request succeeded."), records, shared.options.language))
 }
 
-async fn undo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result<Response, Trouble> {
+async fn undo(State(shared): State<Arc<ApiState>>, _: JsonBody<UndoRequest>) -> Result<Response, Trouble> {
     put_back(&shared, false).await
 }
 
-async fn redo(State(shared): State<Arc<Shared>>, _: Sent<UndoRequest>) -> Result<Response, Trouble> {
+async fn redo(State(shared): State<Arc<ApiState>>, _: JsonBody<UndoRequest>) -> Result<Response, Trouble> {
     put_back(&shared, true).await
 }
 
 /// Renders Markdown for the page. A long text takes a while, and other requests must not wait for it.
 async fn render_markdown(
-    State(shared): State<Arc<Shared>>,
-    Sent(request): Sent<MarkdownRequest>,
+    State(shared): State<Arc<ApiState>>,
+    JsonBody(request): JsonBody<MarkdownRequest>,
 ) -> Result<Response, Trouble> {
     let html = spawn_blocking(move || reply_html(&request.text)).await;
     let html = html.map_err(|_| {
         Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
     })?;
-    Ok(done(&text!("The request succeeded."), Html { html }, shared.options.language))
+    Ok(success(&text!("The request succeeded."), Html { html }, shared.options.language))
 }
 
 async fn description() -> Response {
@@ -314,7 +323,7 @@ async fn description() -> Response {
 }
 
 /// Undoes the last turn or redoes the last undo, unless a turn is running.
-async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble> {
+async fn put_back(shared: &Arc<ApiState>, redo: bool) -> Result<Response, Trouble> {
     let agents = shared.agents.clone();
     let done = shared.together.run_exclusively(move || agents.undo(redo)).await;
     let done = done.map_err(|_| {
@@ -334,7 +343,7 @@ async fn put_back(shared: &Arc<Shared>, redo: bool) -> Result<Response, Trouble>
     } else {
         text!("There is nothing to undo.")
     };
-    Ok(self::done(&said, Undo { undone }, shared.options.language))
+    Ok(self::success(&said, Undo { undone }, shared.options.language))
 }
 
 /// Applies the Accept header to a task.
@@ -352,7 +361,7 @@ fn wants_events(accept: &str) -> bool {
 }
 
 /// Describes a persona to a client that chooses one.
-fn answers_as(shared: &Shared, persona: &Persona) -> PersonaOfServer {
+fn answers_as(shared: &ApiState, persona: &Persona) -> PersonaOfServer {
     let tools = shared.catalog.specs().iter().map(|spec| spec.name.clone());
     let tools = tools.filter(|tool| request::has_tool(persona, tool)).collect();
     PersonaOfServer { name: persona.name.clone(), description: persona.description.clone(), tools }

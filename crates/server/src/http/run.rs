@@ -4,8 +4,8 @@
 //! end, its time limit or a request that cancels it. This module makes no decisions: the agent judges calls, and a
 //! client sends the answers of the person.
 
-use super::Shared;
-use super::answer::{Trouble, done, whole, with_headers};
+use super::ApiState;
+use super::answer::{Trouble, json_response, success, with_headers};
 use super::feed::{Feed, OpenFeed};
 use super::outbox::Outbox;
 use super::replies::{BroughtReply, Seat};
@@ -51,7 +51,7 @@ const BACKEND: &str = "backend";
 
 /// Runs the task of a request. `conversation` is `None` outside of a conversation and `Some(None)` for a new one.
 pub(super) async fn turn(
-    shared: &Arc<Shared>,
+    shared: &Arc<ApiState>,
     order: Order,
     conversation: Option<Option<PathBuf>>,
 ) -> Result<Response, Trouble> {
@@ -81,7 +81,7 @@ pub(super) async fn turn(
 }
 
 /// Reserves one of the turns that may run at a time.
-pub(super) fn reserve_place(shared: &Shared) -> Result<OwnedSemaphorePermit, Trouble> {
+pub(super) fn reserve_place(shared: &ApiState) -> Result<OwnedSemaphorePermit, Trouble> {
     let place = shared.places.clone().try_acquire_owned();
     place.map_err(|_| {
         Trouble::new(
@@ -111,7 +111,7 @@ fn event_stream(body: Body, session: Option<&str>) -> Response {
 }
 
 /// Answers with the events of the running or the last turn of a conversation that follow the id `after`.
-pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Response, Trouble> {
+pub(super) fn events(shared: &ApiState, session: &str, after: u64) -> Result<Response, Trouble> {
     let unknown =
         || Trouble::not_found(text!("The server no longer has a turn of this conversation; look at its messages."));
     let feed = shared.feeds.find(session).ok_or_else(unknown)?;
@@ -119,17 +119,17 @@ pub(super) fn events(shared: &Shared, session: &str, after: u64) -> Result<Respo
 }
 
 /// Cancels the running turn of a conversation and waits until it has ended. Returns whether one was running.
-pub(super) async fn cancel(shared: &Shared, session: &str) -> bool {
+pub(super) async fn cancel(shared: &ApiState, session: &str) -> bool {
     let Some(feed) = shared.feeds.find(session).filter(|_| shared.feeds.is_running(session)) else { return false };
     // `notify_one` is not lost if the turn does not wait for it yet: the next wait returns at once.
     feed.cancelled.notify_one();
-    feed.ended().await;
+    feed.wait_for_end().await;
     true
 }
 
 /// Creates the agent for a task, in a conversation if one is named. This runs on a blocking thread, because it reads
 /// the conversation and the files of the persona.
-async fn agent(shared: &Arc<Shared>, order: &Order, conversation: Option<Option<PathBuf>>) -> Result<Agent, Trouble> {
+async fn agent(shared: &Arc<ApiState>, order: &Order, conversation: Option<Option<PathBuf>>) -> Result<Agent, Trouble> {
     let (agents, seats) = (shared.agents.clone(), shared.seats.clone());
     let (persona, work) = (order.persona.clone(), order.work.clone());
     let begun = spawn_blocking(move || {
@@ -178,7 +178,11 @@ pub(super) fn agent_error(error: &Error) -> Trouble {
 }
 
 /// Passes the answer of a person to a waiting call. If no client waits for the outcome of the turn, this request does.
-pub(super) async fn take_answer(shared: &Arc<Shared>, id: &str, request: ApprovalRequest) -> Result<Response, Trouble> {
+pub(super) async fn take_answer(
+    shared: &Arc<ApiState>,
+    id: &str,
+    request: ApprovalRequest,
+) -> Result<Response, Trouble> {
     let gone = || {
         Trouble::not_found(text!(
             "No question has the id {id}: it was answered, it expired, or its turn has ended.",
@@ -191,7 +195,7 @@ pub(super) async fn take_answer(shared: &Arc<Shared>, id: &str, request: Approva
     Ok(match waiting.turn {
         Some(turn) => turn.wait(shared).await,
         None => {
-            done(&text!("The turn has received the answer."), Answered { answer: decided }, shared.options.language)
+            success(&text!("The turn has received the answer."), Answered { answer: decided }, shared.options.language)
         }
     })
 }
@@ -234,15 +238,15 @@ pub(super) struct Whole {
 
 impl Whole {
     /// Waits for the answer or for a question. Dropping the future ends the turn, because its client has disconnected.
-    async fn wait(mut self, shared: &Arc<Shared>) -> Response {
+    async fn wait(mut self, shared: &Arc<ApiState>) -> Response {
         let language = shared.options.language;
         match self.heard.recv().await {
             Some(News::Asked { id, tool, data }) => {
                 shared.approvals.leave(&id, self);
                 let message = text!("`{tool}` is waiting for an approval.", tool).render(language);
-                whole(202, &AgentAnswer { success: false, message, data: *data, error: None })
+                json_response(202, &AgentAnswer { success: false, message, data: *data, error: None })
             }
-            Some(News::Ended { status, answer }) => whole(status, &answer),
+            Some(News::Ended { status, answer }) => json_response(status, &answer),
             None => Trouble::new(500, "internal", text!("The server could not answer; its own output may say why."))
                 .response(language),
         }
@@ -262,7 +266,7 @@ impl Drop for Whole {
 
 /// A running turn.
 pub(super) struct Running {
-    shared: Arc<Shared>,
+    shared: Arc<ApiState>,
     /// `None` once the turn has ended.
     agent: Option<Agent>,
     /// The backend of an agent that stays in memory for the next reply.
@@ -301,7 +305,7 @@ struct End {
 impl Running {
     /// Creates one round of a conversation whose replies a client sends.
     pub(super) fn of_reply(
-        shared: Arc<Shared>,
+        shared: Arc<ApiState>,
         agent: Agent,
         brought: Arc<BroughtReply>,
         title: String,
@@ -377,7 +381,7 @@ impl Running {
         let Some(reason) = &end.reason else {
             return vec![words::results(record.results.as_deref().unwrap_or_default())];
         };
-        let mut stop = words::over(reason, record.results.as_deref());
+        let mut stop = words::end_line(reason, record.results.as_deref());
         stop["rounds"] = record.rounds.into();
         stop["usage"] = json!(self.usage());
         stop["context_dropped"] = self.dropped.into();
@@ -558,7 +562,7 @@ impl Running {
             let ended = spawn_blocking(move || {
                 // Records the text of a reply that was cut off: it is part of the conversation.
                 agent.abandon_turn();
-                agents.ended(persona.as_deref(), Some(&mut agent).filter(|_| asks_model));
+                agents.turn_ended(persona.as_deref(), Some(&mut agent).filter(|_| asks_model));
                 if let Some((seats, (session, brought))) = seat {
                     seats.keep(session, Seat::new(agent, brought));
                 }
@@ -582,7 +586,7 @@ impl Running {
             }
             (_, reason) => {
                 let code = if matches!(reason, StopReason::Failed(_)) { BACKEND } else { reason.name() };
-                let trouble = why_no_answer(&reason, record).map(|why| (code.into(), why));
+                let trouble = missing_answer_reason(&reason, record).map(|why| (code.into(), why));
                 (reason, trouble)
             }
         };
@@ -626,7 +630,7 @@ fn is_plain(reason: &StopReason) -> bool {
     !matches!(reason, StopReason::Failed(_) | StopReason::Cancelled | StopReason::Unfinished(_))
 }
 
-fn why_no_answer(reason: &StopReason, record: &Record) -> Option<Text> {
+fn missing_answer_reason(reason: &StopReason, record: &Record) -> Option<Text> {
     Some(match reason {
         StopReason::Answered => return None,
         StopReason::Failed(why) => why.clone(),
@@ -683,7 +687,7 @@ impl Out {
 
 /// The host of a turn: reports events to the client and asks it questions.
 struct Listener {
-    shared: Arc<Shared>,
+    shared: Arc<ApiState>,
     out: Out,
     record: Record,
     work: Work,
@@ -740,7 +744,7 @@ impl Host for Listener {
             }
             _ => {}
         }
-        self.emit(|| words::shown(event, self.language()));
+        self.emit(|| words::reply_event(event, self.language()));
     }
 
     fn broke_off(&mut self, why: &Text) {
@@ -774,7 +778,7 @@ impl Host for Listener {
             let Ok(id) = random_name() else { return unanswered() };
             let (answer, answered) = oneshot::channel();
             // Register the call before its event is sent: a client may answer at once.
-            let open = self.shared.approvals.open(&id, Choices::of(question), answer);
+            let open = self.shared.approvals.open(&id, Choices::offered(question), answer);
             let diff = match question.changes() {
                 Some(changes) => Some(beginning(changes, self.language())),
                 None => question.diff().filter(|diff| diff.len() <= MOST_OF_DIFF).map(str::to_owned),
@@ -861,7 +865,7 @@ mod tests {
     /// A conversation that is missing, locked or damaged has another status than a missing backend, for which clients
     /// retry.
     #[test]
-    fn why_there_is_no_agent_has_its_status() {
+    fn each_reason_for_a_missing_agent_has_its_status() {
         let of = |kind| Error::with_kind(kind, "why");
         for (error, status) in [
             (Error::new("no model answers"), 503),

@@ -3,7 +3,7 @@
 //! This module only reads; agents write. A name from a request is compared with the listed names and never becomes a
 //! path.
 
-use super::Shared;
+use super::ApiState;
 use super::access;
 use super::answer::Trouble;
 use super::types::{Messages, OneSession, Session, Sessions};
@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
-use toolfence_agent::transcript::{Store, Stored, Summary};
+use toolfence_agent::transcript::{Store, StoredSession, Summary};
 use toolfence_protocol::text;
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// Parses the query of a request.
-    pub(super) fn of(query: Option<&str>) -> Result<Stretch, Trouble> {
+    pub(super) fn parse(query: Option<&str>) -> Result<Stretch, Trouble> {
         let mut stretch = Stretch { offset: 0, limit: USUAL, newest: false };
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -74,12 +74,12 @@ impl<S: Sync> FromRequestParts<S> for Stretch {
     type Rejection = Trouble;
 
     async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Stretch, Trouble> {
-        Stretch::of(head.uri.query())
+        Stretch::parse(head.uri.query())
     }
 }
 
 /// Lists the conversations, newest first.
-pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessions, Trouble> {
+pub(super) async fn list(shared: &Arc<ApiState>, stretch: Stretch) -> Result<Sessions, Trouble> {
     let (recording, feeds) = (shared.options.recording, shared.feeds.clone());
     reading(shared, move |store, root| {
         let all = store.list(Some(root));
@@ -92,7 +92,7 @@ pub(super) async fn list(shared: &Arc<Shared>, stretch: Stretch) -> Result<Sessi
 }
 
 /// Finds the conversation whose name begins with `id`.
-pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<OneSession, Trouble> {
+pub(super) async fn one(shared: &Arc<ApiState>, id: String) -> Result<OneSession, Trouble> {
     let feeds = shared.feeds.clone();
     reading(shared, move |store, root| {
         let session = find(store, root, &id)?;
@@ -102,7 +102,7 @@ pub(super) async fn one(shared: &Arc<Shared>, id: String) -> Result<OneSession, 
 }
 
 /// Returns the full id of the conversation whose id begins with `id`.
-pub(super) async fn whole_id(shared: &Arc<Shared>, id: String) -> Result<String, Trouble> {
+pub(super) async fn full_id(shared: &Arc<ApiState>, id: String) -> Result<String, Trouble> {
     // A conversation without a reply may not be on disk yet.
     if shared.feeds.find(&id).is_some() {
         return Ok(id);
@@ -145,10 +145,10 @@ impl<S: Sync> FromRequestParts<S> for Start {
 }
 
 /// Returns the records of a conversation.
-pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stretch) -> Result<Messages, Trouble> {
+pub(super) async fn messages_of(shared: &Arc<ApiState>, id: String, stretch: Stretch) -> Result<Messages, Trouble> {
     reading(shared, move |store, root| {
         let session = find(store, root, &id)?;
-        let stored = Stored::read(&session.path).map_err(|error| {
+        let stored = StoredSession::read(&session.path).map_err(|error| {
             Trouble::new(500, "internal", text!("The conversation cannot be read: {why}", why = error.text()))
         })?;
         let (total, offset) = (stored.records.len(), stretch.start(stored.records.len()));
@@ -158,7 +158,7 @@ pub(super) async fn messages_of(shared: &Arc<Shared>, id: String, stretch: Stret
 }
 
 /// Returns the file of the conversation whose name begins with `id`.
-pub(super) async fn file(shared: &Arc<Shared>, id: String) -> Result<PathBuf, Trouble> {
+pub(super) async fn file(shared: &Arc<ApiState>, id: String) -> Result<PathBuf, Trouble> {
     reading(shared, move |store, root| Ok(find(store, root, &id)?.path)).await
 }
 
@@ -169,7 +169,7 @@ pub(super) fn id_of(file: &Path) -> Option<String> {
 
 /// Reads files on a thread that may block.
 async fn reading<T: Send + 'static>(
-    shared: &Arc<Shared>,
+    shared: &Arc<ApiState>,
     read: impl FnOnce(&Store, &std::path::Path) -> Result<T, Trouble> + Send + 'static,
 ) -> Result<T, Trouble> {
     let shared = shared.clone();

@@ -33,17 +33,17 @@ impl Together {
         let mut running = self.running.clone().lock_owned().await;
         let busy = Busy::new(&self.busy);
         if running.turns > 0 {
-            return Member::of(running, busy);
+            return Member::new(running, busy);
         }
         // If the future is dropped meanwhile, the record still begins, and ends when the unused member is dropped.
         let begun = spawn_blocking(move || {
             running.recorded = begin();
-            Member::of(running, busy)
+            Member::new(running, busy)
         });
         match begun.await {
             Ok(member) => member,
             // `begin` panicked: nothing is recorded.
-            Err(_) => Member::of(self.running.clone().lock_owned().await, Busy::new(&self.busy)),
+            Err(_) => Member::new(self.running.clone().lock_owned().await, Busy::new(&self.busy)),
         }
     }
 
@@ -96,7 +96,7 @@ impl Drop for Busy {
 pub(super) struct Member(Option<(Arc<Mutex<Running>>, Busy)>);
 
 impl Member {
-    fn of(mut running: OwnedMutexGuard<Running>, busy: Busy) -> Member {
+    fn new(mut running: OwnedMutexGuard<Running>, busy: Busy) -> Member {
         running.turns += 1;
         Member(Some((OwnedMutexGuard::mutex(&running).clone(), busy)))
     }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_files_blocks_nobody_else() {
+    fn waiting_for_files_blocks_no_other_request() {
         on_one_thread(async {
             let together = Arc::new(Together::default());
             let (go, wait) = mpsc::channel::<()>();

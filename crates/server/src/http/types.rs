@@ -4,7 +4,7 @@
 //! `openapi.json` is generated from them. Their doc comments are its descriptions, so they are written for users of the
 //! API.
 
-use super::request::Given;
+use super::request::NamedField;
 use crate::question::{About, Always};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(super) struct ModelRequest {
     #[cfg_attr(test, schemars(flatten))]
     pub(super) turn: TurnRequest,
     /// The client's record of earlier turns, newest last. Only the last 20 entries are used.
-    pub(super) context_history: Option<Given<ContextHistory>>,
+    pub(super) context_history: Option<NamedField<ContextHistory>>,
 }
 
 /// A model answers in a conversation, which keeps its own context.
@@ -45,30 +45,30 @@ pub(super) struct ModelRequest {
 pub(super) struct TurnRequest {
     /// The request of the user.
     #[cfg_attr(test, schemars(length(min = 1, max = MOST_OF_PROMPT), regex(pattern = r"\S")))]
-    pub(super) prompt: Given<String>,
+    pub(super) prompt: NamedField<String>,
     /// auto, or the name or an alias of the one tool that the model may use.
-    pub(super) tool_type: Option<Given<String>>,
+    pub(super) tool_type: Option<NamedField<String>>,
     /// The persona that answers: a name from /api/personas.
-    pub(super) persona: Option<Given<String>>,
+    pub(super) persona: Option<NamedField<String>>,
     /// Send events instead of one answer.
     #[cfg_attr(test, schemars(default))]
     pub(super) stream: bool,
 }
 
 /// A tool runs without a model. It is named by tool_type or toolType.
-#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("direct", true)))]
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::require_value("direct", true)))]
 pub(super) struct DirectRequest {
     /// The tool.
-    pub(super) tool_type: Option<Given<String>>,
+    pub(super) tool_type: Option<NamedField<String>>,
     /// The persona that has the tool: a name from /api/personas.
-    pub(super) persona: Option<Given<String>>,
+    pub(super) persona: Option<NamedField<String>>,
     #[cfg_attr(test, schemars(with = "Option<ToolArgs>"))]
     pub(super) args: Option<Args>,
     /// No model reads it.
     #[cfg_attr(test, schemars(length(min = 1, max = MOST_OF_PROMPT), regex(pattern = r"\S")))]
-    pub(super) prompt: Option<Given<String>>,
+    pub(super) prompt: Option<NamedField<String>>,
     /// No model reads it.
-    pub(super) context_history: Option<Given<ContextHistory>>,
+    pub(super) context_history: Option<NamedField<ContextHistory>>,
     /// Send events instead of one answer.
     #[cfg_attr(test, schemars(default))]
     pub(super) stream: bool,
@@ -115,7 +115,7 @@ pub(super) enum ApprovalRequest {
 }
 
 /// Run it, or keep what it changed.
-#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "approve")))]
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::require_value("decision", "approve")))]
 pub(super) struct Approval {
     /// true: also run similar calls, or keep their changes, for the rest of the turn. "project": keep all changes in
     /// the project for the rest of the turn, if the question's field project is true.
@@ -124,14 +124,14 @@ pub(super) struct Approval {
 }
 
 /// Run it with these arguments, if the policy agrees. A call that has run cannot be edited.
-#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "edit")))]
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::require_value("decision", "edit")))]
 pub(super) struct Edit {
     #[cfg_attr(test, schemars(with = "ToolArgs"))]
     pub(super) args: Args,
 }
 
 /// Do not run it, or drop what it changed.
-#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::is("decision", "deny")))]
+#[cfg_attr(test, derive(JsonSchema), schemars(transform = openapi::require_value("decision", "deny")))]
 pub(super) struct Denial {
     /// The reason that the model receives.
     pub(super) reason: Option<String>,
@@ -239,7 +239,7 @@ pub(super) struct TurnSoFar {
 
 impl TurnSoFar {
     /// Returns the state of a turn of this conversation in which nothing has happened.
-    pub(super) fn of(session: String) -> TurnSoFar {
+    pub(super) fn new(session: String) -> TurnSoFar {
         TurnSoFar {
             answer: None,
             calls: Vec::new(),
@@ -375,7 +375,7 @@ impl PendingCall {
             targets: decision.targets.iter().map(target).collect(),
             always: pending.always().unwrap_or_default().iter().map(ToString::to_string).collect(),
             project: pending.all_changes().is_some(),
-            about: About::of(pending),
+            about: About::describe(pending),
             diff,
             approval: approval.to_owned(),
         }

@@ -249,7 +249,7 @@ impl ClientHost {
         let unsent = unsent.filter(|message| message.role == Role::User).map(|message| message.content.as_str());
         let text = unsent.chain(session.owed().iter().map(Note::text)).collect::<Vec<_>>().join("\n\n");
         self.channel.end_turn();
-        self.channel.send(&words::over(&reason, (!text.is_empty()).then_some(&text)));
+        self.channel.send(&words::end_line(&reason, (!text.is_empty()).then_some(&text)));
     }
 }
 
@@ -272,7 +272,7 @@ impl Host for ClientHost {
     }
 
     fn show(&mut self, event: &Event<'_>) {
-        self.channel.send(&words::shown(event, self.channel.language));
+        self.channel.send(&words::reply_event(event, self.channel.language));
     }
 
     fn running(&mut self, call: &ToolCall) {
@@ -302,7 +302,7 @@ impl Host for ClientHost {
 
     fn ask<'a>(&'a mut self, question: &'a Pending) -> BoxFuture<'a, Answer> {
         let (answer, answered) = oneshot::channel();
-        let open = OpenQuestion { id: question.call().id.clone(), choices: Choices::of(question), answer };
+        let open = OpenQuestion { id: question.call().id.clone(), choices: Choices::offered(question), answer };
         self.channel.state().question = Some(open);
         self.channel.send(&words::ask(question, self.channel.language));
         Box::pin(async {

@@ -157,7 +157,7 @@ pub(super) fn ready(instructions: &str, tools: &[&str]) -> Value {
 }
 
 /// Builds the line for a part of the reply, as `coder parse` prints it, in the given language.
-pub fn shown(event: &Event<'_>, language: Language) -> Value {
+pub fn reply_event(event: &Event<'_>, language: Language) -> Value {
     let mut fields = serde_json::to_value(event).unwrap_or_default();
     if let Event::Malformed { error, .. } = event {
         fields["error"]["message"] = error.message.render(language).into();
@@ -178,7 +178,7 @@ pub fn ask(pending: &Pending, language: Language) -> Value {
     fields["targets"] = json!(decision.targets);
     fields["always"] = json!(always);
     fields["project"] = pending.all_changes().is_some().into();
-    fields["about"] = json!(About::of(pending));
+    fields["about"] = json!(About::describe(pending));
     if let Some(diff) = pending.diff() {
         fields[if pending.has_run() { "changes" } else { "diff" }] = diff.into();
     }
@@ -231,7 +231,7 @@ pub(super) fn stop_model() -> Value {
 }
 
 /// Builds the line for the end of a turn. The client must put `text` at the beginning of its next user message.
-pub fn over(reason: &StopReason, text: Option<&str>) -> Value {
+pub fn end_line(reason: &StopReason, text: Option<&str>) -> Value {
     event_line("stop", json!({"reason": reason.name(), "text": text}))
 }
 

@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_fits_and_what_does_not() {
+    fn answers_are_checked_against_the_format() {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
         let raw = |value: &Value| serde_json::value::to_raw_value(value).unwrap();
         let of = |value: Value| AnswerFormat::read(&raw(&value));

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_must_be_right() {
+    fn the_final_arguments_must_match_the_emitted_pieces() {
         let mut arguments = Arguments::default();
         arguments.add("a", "one");
         arguments.add("b", "two");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_comes_in_pieces() {
+    fn large_arguments_are_emitted_in_pieces() {
         let whole = args(json!({"a": "€".repeat(MOST_PIECE)}));
         let pieces = Arguments::default().rest(&whole).unwrap();
         assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.len() <= MOST_PIECE));

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     /// Returns what passes at once and what is held, for pieces of `size` characters.
-    fn held(text: &str, size: usize, whole: bool) -> (String, String) {
+    fn split_held(text: &str, size: usize, whole: bool) -> (String, String) {
         let mut held = HeldText::new(whole);
         let (mut out, mut at) = (String::new(), 0);
         let chars: Vec<char> = text.chars().collect();
@@ -224,12 +224,12 @@ mod tests {
         ] {
             for size in [1, 3, 1000] {
                 let text = format!("{passes}{waits}");
-                assert_eq!(held(&text, size, false), (passes.to_owned(), waits.to_owned()), "{text:?} {size}");
+                assert_eq!(split_held(&text, size, false), (passes.to_owned(), waits.to_owned()), "{text:?} {size}");
             }
         }
         for size in [1, 1000] {
-            assert_eq!(held("{\"a\": 1}\nx", size, true), (String::new(), "{\"a\": 1}\nx".to_owned()));
-            assert_eq!(held("So. {\"a\": 1}\nx\n", size, true).0, "So. {\"a\": 1}\nx\n");
+            assert_eq!(split_held("{\"a\": 1}\nx", size, true), (String::new(), "{\"a\": 1}\nx".to_owned()));
+            assert_eq!(split_held("So. {\"a\": 1}\nx\n", size, true).0, "So. {\"a\": 1}\nx\n");
         }
     }
 
@@ -246,12 +246,12 @@ mod tests {
     #[test]
     fn blank_lines_in_a_fence_do_not_wait_for_ever() {
         let text = format!("```json\n{}", "\n".repeat(5000));
-        let (passes, waits) = held(&text, 1000, false);
+        let (passes, waits) = split_held(&text, 1000, false);
         assert!(passes.len() > 1000 && waits.is_empty(), "{} {}", passes.len(), waits.len());
     }
 
     #[test]
-    fn what_waits_has_a_limit() {
+    fn held_text_is_bounded() {
         let mut held = HeldText::new(false);
         let mut out = held.push("```json\n{\"name\": \"", 0, |_| true);
         for n in 0..20 {

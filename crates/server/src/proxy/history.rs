@@ -29,9 +29,9 @@ const MESSAGE_TOKENS: u64 = 4;
 /// The messages during the conversion.
 pub(super) struct History<'a, 'c> {
     /// All instructions. Templates refuse a system message after the first message, or a second one.
-    system: Written<'a>,
+    system: UpstreamMessage<'a>,
     /// The other messages. User and assistant alternate, as strict templates require.
-    written: Vec<Written<'a>>,
+    written: Vec<UpstreamMessage<'a>>,
     /// The tools on offer, if the instructions teach long texts below the object.
     bodies: Option<&'c Catalog>,
     /// The names of the called tools by the ids of the calls.
@@ -42,7 +42,7 @@ pub(super) struct History<'a, 'c> {
 }
 
 /// A message of the upstream's request.
-struct Written<'a> {
+struct UpstreamMessage<'a> {
     role: &'static str,
     members: Members<'a>,
     /// Adjacent texts are merged into one part.
@@ -64,7 +64,7 @@ impl<'a, 'c> History<'a, 'c> {
         bodies: Option<&'c Catalog>,
     ) -> (String, u64) {
         let mut history = History {
-            system: Written { role: "system", members: Members::default(), parts: Vec::new() },
+            system: UpstreamMessage { role: "system", members: Members::default(), parts: Vec::new() },
             written: Vec::new(),
             bodies,
             names: HashMap::new(),
@@ -83,9 +83,9 @@ impl<'a, 'c> History<'a, 'c> {
         history.end_results();
         history.system.add_text(instructions, "\n\n");
         let system = (has_system || !instructions.is_empty()).then_some(history.system);
-        let written: Vec<Written<'a>> = system.into_iter().chain(history.written).collect();
-        let tokens = written.iter().map(Written::tokens).sum();
-        let messages: Vec<String> = written.into_iter().map(Written::print).collect();
+        let written: Vec<UpstreamMessage<'a>> = system.into_iter().chain(history.written).collect();
+        let tokens = written.iter().map(UpstreamMessage::tokens).sum();
+        let messages: Vec<String> = written.into_iter().map(UpstreamMessage::print).collect();
         (format!("[{}]", messages.join(",")), tokens)
     }
 
@@ -107,7 +107,7 @@ impl<'a, 'c> History<'a, 'c> {
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };
         if self.written.last().is_none_or(|last| last.role != role) {
             self.end_results();
-            self.written.push(Written { role, members: message.members, parts: Vec::new() });
+            self.written.push(UpstreamMessage { role, members: message.members, parts: Vec::new() });
         }
         let mut gap = "\n\n";
         for part in message.parts {
@@ -127,9 +127,9 @@ impl<'a, 'c> History<'a, 'c> {
         }
     }
 
-    fn last(&mut self) -> &mut Written<'a> {
+    fn last(&mut self) -> &mut UpstreamMessage<'a> {
         if self.written.is_empty() {
-            self.written.push(Written { role: "user", members: Members::default(), parts: Vec::new() });
+            self.written.push(UpstreamMessage { role: "user", members: Members::default(), parts: Vec::new() });
         }
         let last = self.written.len() - 1;
         &mut self.written[last]
@@ -191,7 +191,7 @@ impl<'a, 'c> History<'a, 'c> {
     }
 }
 
-impl<'a> Written<'a> {
+impl<'a> UpstreamMessage<'a> {
     /// Adds a text, separated by `gap` from the text before it.
     fn add_text(&mut self, text: &str, gap: &str) {
         match self.parts.last_mut() {

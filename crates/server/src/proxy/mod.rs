@@ -178,7 +178,7 @@ pub struct Proxy {
 
 /// The state that all connections share.
 #[derive(Debug)]
-struct Shared {
+struct ProxyState {
     options: ProxyOptions,
     upstream: Upstream,
     connections: Connections,
@@ -213,7 +213,7 @@ impl Proxy {
         let Proxy { options, upstream } = self;
         let models = Models::new(options.profiles.clone());
         let connections = Connections::new(options.connections, options.stalled, options.grace);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             options,
             upstream,
             connections,

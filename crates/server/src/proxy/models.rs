@@ -23,11 +23,11 @@ const MOST_NAME: usize = 256;
 pub trait Profiles: Send + Sync {
     /// Returns the stored traits of a model. The proxy calls this once for each requested model, on a thread that may
     /// block.
-    fn known(&self, model: &str) -> Learned;
+    fn load(&self, model: &str) -> Learned;
 
     /// Stores the traits of a model after a reply has changed them from `before` to `now`. The proxy calls this rarely,
     /// on a thread that may block.
-    fn learned(&self, model: &str, before: Learned, now: Learned);
+    fn store(&self, model: &str, before: Learned, now: Learned);
 }
 
 /// The traits of a model before and after a reply that changed them.
@@ -82,7 +82,7 @@ impl Models {
         let kept = self.kept.clone().filter(|_| model.len() <= MOST_NAME)?;
         // Call the host without holding the lock and on another thread, so that other requests continue meanwhile.
         let name = model.to_owned();
-        let known = spawn_blocking(move || kept.known(&name)).await;
+        let known = spawn_blocking(move || kept.load(&name)).await;
         let learning = Learning::from(known.unwrap_or_default());
         self.entry(&mut self.known(), model, learning.clone());
         Some(learning)
@@ -112,7 +112,7 @@ impl Models {
         if let Some(kept) = self.kept.clone() {
             let model = model.to_owned();
             // If the host panics, nothing is stored.
-            let _ = spawn_blocking(move || kept.learned(&model, before, now)).await;
+            let _ = spawn_blocking(move || kept.store(&model, before, now)).await;
         }
     }
 
@@ -175,15 +175,15 @@ mod tests {
     }
 
     impl Profiles for Slow {
-        fn known(&self, _: &str) -> Learned {
+        fn load(&self, _: &str) -> Learned {
             let ready = self.ready.lock().unwrap().recv_timeout(Duration::from_secs(20));
             let mut known = Learned::default();
             known.reasoning = if ready.is_ok() { Reasoning::Opened } else { Reasoning::Unknown };
             known
         }
 
-        fn learned(&self, model: &str, before: Learned, now: Learned) {
-            self.known(model);
+        fn store(&self, model: &str, before: Learned, now: Learned) {
+            self.load(model);
             self.written.send((model.to_owned(), before, now)).unwrap();
         }
     }

@@ -70,7 +70,7 @@ pub(super) trait Writer: Send {
     fn event(&mut self, output: &Output, out: &mut String);
 
     /// Returns the whole answer from its events, the last of which is [`Output::Finished`].
-    fn whole(&mut self, outputs: Vec<Output>) -> String;
+    fn complete_answer(&mut self, outputs: Vec<Output>) -> String;
 
     /// Returns `true` if the writer keeps the text of a stream until its end.
     fn keeps_text(&self) -> bool {

@@ -106,7 +106,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn seen(&mut self, piece: &Piece<'_>) {
+    pub(super) fn add_piece(&mut self, piece: &Piece<'_>) {
         let usage = piece.usage.filter(|usage| usage.get().len() <= MOST_USAGE);
         if let Some(Value::Object(usage)) = usage.and_then(|usage| serde_json::from_str(usage.get()).ok()) {
             self.latest = usage;

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_has_a_limit() {
+    fn held_text_is_bounded() {
         let mut plain = PlainReply::new(Reasoning::Unknown);
         let blank: usize = (0..5000).map(|_| plain.push("\n").len()).sum();
         assert!(blank > 0 && plain.waiting.is_none());

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_changed_stays_as_it_was() {
+    fn unchanged_members_keep_their_bytes() {
         let text = r#"{"z":1e400,"a":[ 1, {"x":"\u0041"} ],"model":"m","n":null}"#;
         let mut members: Members<'_> = serde_json::from_str(text).unwrap();
         assert_eq!(members.print(), text);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_without_an_end() {
+    fn members_and_elements_are_limited() {
         let many = |count: usize| {
             let members: Vec<String> = (0..count).map(|n| format!("\"k{n}\":0")).collect();
             format!("{{{}}}", members.join(","))

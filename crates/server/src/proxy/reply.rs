@@ -249,7 +249,7 @@ impl Reply {
                 return;
             };
             let exact = self.parser.is_exact();
-            if !self.summary.is_behind_forgery(&event) {
+            if !self.summary.follows_forgery(&event) {
                 self.take(event, exact, undecided);
             }
         }

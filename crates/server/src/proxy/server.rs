@@ -1,13 +1,13 @@
 //! Handles client requests: answers, refuses, or forwards them to the upstream unchanged.
 
-use super::Shared;
+use super::ProxyState;
 use super::api::{Api, ApiRequest, Identity};
 use super::guard;
 use super::output::Writer;
 use super::request::project;
 use super::route::{self, Route};
 use super::trouble::Trouble;
-use super::turn::{Ended, Turn, readable, upstream_message};
+use super::turn::{EarlyEnd, Turn, readable, upstream_message};
 use super::upstream::end_to_end;
 use crate::body::{self, Body, BodyProblem, BrokeOff, Pieces};
 use crate::headers::{allow_page, named_origin, preflight};
@@ -31,7 +31,7 @@ const ACCEL_BUFFERING: &str = "x-accel-buffering";
 const MOST_REFUSAL: usize = 64 << 10;
 
 /// Answers one request.
-pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
+pub(super) async fn answer(State(shared): State<Arc<ProxyState>>, request: Request<Body>) -> Response<Body> {
     let language = shared.options.language;
     let api = route::api(request.uri().path(), request.headers());
     let page = named_origin(request.headers(), &shared.options.origins);
@@ -49,7 +49,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
 
 /// Answers a request that passed [`answer`]. `is_named`: it comes from a page that the options allow.
 async fn dispatch(
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     request: Request<Body>,
     api: Api,
     is_named: bool,
@@ -77,7 +77,7 @@ async fn dispatch(
 }
 
 async fn models(
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     headers: &HeaderMap,
     api: Api,
     segments: &[String],
@@ -96,13 +96,13 @@ async fn models(
     if !response.status().is_success() {
         return Err(refusal(&shared, response).await);
     }
-    let answer = shared.upstream.whole(response, shared.options.body).await?;
+    let answer = shared.upstream.read_all(response, shared.options.body).await?;
     let listed = super::messages::models::translated(&answer);
     listed.map(json_answer).ok_or_else(|| Trouble::upstream(502, text!("The upstream's list of models cannot be read")))
 }
 
 /// Answers with the estimated number of tokens of a request.
-async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Response<Body>, Trouble> {
+async fn count_tokens(shared: &ProxyState, request: Request<Body>) -> Result<Response<Body>, Trouble> {
     guard::require_json(request.headers())?;
     let body = read(request.into_body(), shared).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Trouble::request(text!("The body is not UTF-8")))?;
@@ -112,9 +112,9 @@ async fn count_tokens(shared: &Shared, request: Request<Body>) -> Result<Respons
 }
 
 /// Converts the upstream's error answer, for a client whose API has another form of errors.
-async fn refusal(shared: &Shared, response: reqwest::Response) -> Trouble {
+async fn refusal(shared: &ProxyState, response: reqwest::Response) -> Trouble {
     let status = response.status().as_u16();
-    let error = shared.upstream.whole(response, MOST_REFUSAL).await.unwrap_or_default();
+    let error = shared.upstream.read_all(response, MOST_REFUSAL).await.unwrap_or_default();
     let message = upstream_message(&String::from_utf8_lossy(&error));
     let again = matches!(status, 408 | 409 | 429 | 500..);
     Trouble { again, ..Trouble::upstream(status, message) }
@@ -129,7 +129,7 @@ fn nowhere() -> Trouble {
 
 /// Answers a request with the model.
 async fn ask(
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     request: Request<Body>,
     api: Api,
     query: Option<&str>,
@@ -206,9 +206,9 @@ async fn translate(api: Api, mut turn: Turn, writer: Box<dyn Writer>) -> Result<
         headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
         return Ok(with_headers(headers, body));
     }
-    let whole = turn.whole(response, writer).await.map_err(|ended| match ended {
-        Ended::Trouble(trouble) => trouble,
-        Ended::Gone => Trouble::upstream(502, text!("The client closed the connection")),
+    let whole = turn.read_complete(response, writer).await.map_err(|ended| match ended {
+        EarlyEnd::Trouble(trouble) => trouble,
+        EarlyEnd::Gone => Trouble::upstream(502, text!("The client closed the connection")),
     })?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(with_headers(headers, whole.into()))
@@ -226,7 +226,7 @@ fn with_headers(headers: HeaderMap, body: Body) -> Response<Body> {
 }
 
 /// Forwards the upstream's answer unchanged.
-fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
+fn pass_on(shared: Arc<ProxyState>, response: reqwest::Response) -> Response<Body> {
     let (pieces, body) = body::pieces(MOST_WAITING);
     let mut answer = Response::new(body);
     *answer.status_mut() = response.status();
@@ -248,7 +248,7 @@ fn pass_on(shared: Arc<Shared>, response: reqwest::Response) -> Response<Body> {
 
 /// Copies the upstream's answer. If it breaks off between two events of a stream, an error event follows; otherwise the
 /// connection is closed, so that the client does not mistake the answer for complete.
-async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces, events: bool) {
+async fn copy(shared: &ProxyState, mut response: reqwest::Response, pieces: &Pieces, events: bool) {
     let mut between = true;
     loop {
         let piece = match shared.upstream.next(&mut response).await {
@@ -274,7 +274,7 @@ async fn copy(shared: &Shared, mut response: reqwest::Response, pieces: &Pieces,
 }
 
 /// Reads the body of a request.
-async fn read(body: Body, shared: &Shared) -> Result<Bytes, Trouble> {
+async fn read(body: Body, shared: &ProxyState) -> Result<Bytes, Trouble> {
     let limit = shared.options.body;
     let within = shared.connections.patience(shared.options.between);
     body::read(body, limit, within).await.map_err(|problem| match problem {

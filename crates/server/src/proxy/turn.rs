@@ -4,7 +4,7 @@
 //! It feeds the upstream's answer to the reply and passes on the reply's outputs. It does not depend on sockets or on
 //! the client's headers.
 
-use super::Shared;
+use super::ProxyState;
 use super::answer_format::AnswerFormat;
 use super::offer::Offer;
 use super::output::{Finish, FinishedBy, Output, Writer, append};
@@ -33,7 +33,7 @@ const MOST_QUESTIONS: u32 = 8;
 
 /// An answer in progress.
 pub(super) struct Turn {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ProxyState>,
     /// The URL of requests, with the client's query.
     url: reqwest::Url,
     headers: HeaderMap,
@@ -73,16 +73,16 @@ enum Way {
 
 /// The reason why an answer ends early.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(super) enum EarlyEnd {
     /// The client has disconnected.
     Gone,
     /// An error.
     Trouble(Trouble),
 }
 
-impl From<Trouble> for Ended {
-    fn from(trouble: Trouble) -> Ended {
-        Ended::Trouble(trouble)
+impl From<Trouble> for EarlyEnd {
+    fn from(trouble: Trouble) -> EarlyEnd {
+        EarlyEnd::Trouble(trouble)
     }
 }
 
@@ -103,7 +103,7 @@ impl Out {
         out
     }
 
-    pub(super) fn whole(writer: Box<dyn Writer>) -> Out {
+    pub(super) fn for_complete_answer(writer: Box<dyn Writer>) -> Out {
         Out { writer, way: Way::Whole(Vec::new()) }
     }
 
@@ -132,12 +132,12 @@ impl Out {
     /// Returns the whole answer.
     pub(super) fn into_whole(mut self) -> String {
         let Way::Whole(outputs) = self.way else { return String::new() };
-        self.writer.whole(outputs)
+        self.writer.complete_answer(outputs)
     }
 
     /// Sends the buffered events to the client. While the client does not read them, nothing more is read from the
     /// upstream.
-    async fn flush(&mut self, shared: &Shared) -> Result<(), Ended> {
+    async fn flush(&mut self, shared: &ProxyState) -> Result<(), EarlyEnd> {
         let Way::Stream { pieces, buffer, sent, .. } = &mut self.way else { return Ok(()) };
         if buffer.is_empty() {
             if sent.elapsed() < MOST_QUIET {
@@ -149,7 +149,7 @@ impl Out {
         let bytes = Bytes::from(std::mem::take(buffer));
         match timeout(shared.options.stalled, pieces.send(Ok(bytes))).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Ended::Gone),
+            Ok(Err(_)) | Err(_) => Err(EarlyEnd::Gone),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Out {
 impl Turn {
     /// Creates an answer without sending a request. `ids`: the prefix of the ids of calls.
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ProxyState>,
         url: reqwest::Url,
         headers: HeaderMap,
         projected: Projected,
@@ -214,7 +214,7 @@ impl Turn {
     }
 
     /// Reads the answer, and further ones while the reply is not usable, and returns how it finished.
-    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<FinishedBy, Ended> {
+    pub(super) async fn run(&mut self, mut response: Response, out: &mut Out) -> Result<FinishedBy, EarlyEnd> {
         let mut reminded = false;
         let (mut left, mut questions) = (self.shared.options.asked_again, MOST_QUESTIONS);
         loop {
@@ -277,7 +277,7 @@ impl Turn {
     }
 
     /// Sends the changed request, at first in its `constrained` form.
-    async fn ask_again(&mut self, constrained: Option<String>, out: &mut Out) -> Result<Response, Ended> {
+    async fn ask_again(&mut self, constrained: Option<String>, out: &mut Out) -> Result<Response, EarlyEnd> {
         self.usage.next();
         self.held.clear();
         out.begin_again();
@@ -303,7 +303,7 @@ impl Turn {
 
     /// Ends a reply without a call: its text must match the format of the final answer. If it does not, the model is
     /// asked once more, and this time the upstream may enforce the format.
-    async fn finish_formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, Ended> {
+    async fn finish_formatted(&mut self, finish: String, reply: &Reply, out: &mut Out) -> Result<FinishedBy, EarlyEnd> {
         // With the format taken, the answer to the second request is passed on as it arrives, whether it fits or not.
         let Some(format) = self.format.take() else { return Ok(FinishedBy::of_upstream(&finish)) };
         if let Some(fitting) = format.fitting(&self.held) {
@@ -336,7 +336,7 @@ impl Turn {
     }
 
     /// Reads one answer to its end and returns its finish reason.
-    async fn read(&mut self, mut response: Response, reply: &mut Reply, out: &mut Out) -> Result<String, Ended> {
+    async fn read(&mut self, mut response: Response, reply: &mut Reply, out: &mut Out) -> Result<String, EarlyEnd> {
         let shared = self.shared.clone();
         let shape = shape(&response)?;
         let before = matches!(out.way, Way::Stream { has_text: true, .. });
@@ -388,15 +388,19 @@ impl Turn {
     }
 
     /// Completes the answer, also with an error. Fails only if the client has disconnected.
-    async fn finish(&mut self, response: Response, out: &mut Out) -> Result<(), Ended> {
+    async fn finish(&mut self, response: Response, out: &mut Out) -> Result<(), EarlyEnd> {
         let reason = self.run(response, out).await?;
         out.take(Output::Finished(Finish { reason, usage: self.usage.sum() }));
         Ok(())
     }
 
     /// Reads the answer, and returns it when it is complete.
-    pub(super) async fn whole(mut self, response: Response, writer: Box<dyn Writer>) -> Result<String, Ended> {
-        let mut out = Out::whole(writer);
+    pub(super) async fn read_complete(
+        mut self,
+        response: Response,
+        writer: Box<dyn Writer>,
+    ) -> Result<String, EarlyEnd> {
+        let mut out = Out::for_complete_answer(writer);
         self.finish(response, &mut out).await?;
         Ok(out.into_whole())
     }
@@ -406,8 +410,8 @@ impl Turn {
         let mut out = Out::stream(writer, pieces);
         match self.finish(response, &mut out).await {
             Ok(()) => {}
-            Err(Ended::Gone) => return,
-            Err(Ended::Trouble(trouble)) => out.take(Output::Failed(trouble)),
+            Err(EarlyEnd::Gone) => return,
+            Err(EarlyEnd::Trouble(trouble)) => out.take(Output::Failed(trouble)),
         }
         // This fails only if the client has disconnected.
         let _ = out.flush(&self.shared).await;
@@ -458,7 +462,7 @@ impl Reading<'_> {
             return Err(Trouble::upstream(502, upstream_message(error.get())));
         }
         self.out.writer.note_upstream(&piece);
-        self.turn.usage.seen(&piece);
+        self.turn.usage.add_piece(&piece);
         let content = piece.content();
         self.finish = content.finish.or(self.finish.take());
         if !content.reasoning.is_empty() {
@@ -486,7 +490,7 @@ impl Reading<'_> {
     }
 
     /// On failure, first sends the outputs that precede it.
-    async fn or_emit_first<T>(&mut self, got: Result<T, Trouble>) -> Result<T, Ended> {
+    async fn or_emit_first<T>(&mut self, got: Result<T, Trouble>) -> Result<T, EarlyEnd> {
         if let Err(trouble) = got {
             // `Cut` keeps an incomplete block from becoming a call.
             self.reply.finish(FinishReason::Cut);
@@ -494,10 +498,10 @@ impl Reading<'_> {
             self.out.flush(&self.turn.shared.clone()).await?;
             return Err(trouble.into());
         }
-        got.map_err(Ended::Trouble)
+        got.map_err(EarlyEnd::Trouble)
     }
 
-    async fn end(mut self, shared: &Shared) -> Result<String, Ended> {
+    async fn end(mut self, shared: &ProxyState) -> Result<String, EarlyEnd> {
         if self.reply.is_over() {
             // Text that may be a call in a `json` fence is held until the reply ends.
             self.reply.finish(FinishReason::Stop);
@@ -552,7 +556,7 @@ fn event_too_long(limit: usize) -> Trouble {
     Trouble::upstream(502, text!("An event of the upstream is longer than {limit} bytes", limit = limit as u64))
 }
 
-fn answer_too_long(limit: usize) -> Ended {
+fn answer_too_long(limit: usize) -> EarlyEnd {
     Trouble::upstream(502, text!("The upstream's answer is longer than {limit} bytes", limit = limit as u64)).into()
 }
 

@@ -131,7 +131,7 @@ impl Upstream {
     }
 
     /// Reads a whole answer of at most `most` bytes.
-    pub(super) async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
+    pub(super) async fn read_all(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next(&mut response).await? {
             if whole.len() + bytes.len() > most {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_connection_stays_there() {
+    fn connection_headers_are_not_forwarded() {
         let got = end_to_end(&map(&[
             ("connection", "x-own, close"),
             ("keep-alive", "5"),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_key_goes_where() {
+    fn the_upstream_receives_the_right_key() {
         let sent = map(&[("authorization", "Bearer client"), ("host", "here"), ("content-length", "3")]);
         for (key, upstream_key, wanted) in [
             (None, None, Some("Bearer client")),

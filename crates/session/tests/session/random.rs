@@ -4,7 +4,7 @@ use super::talk::{BROKEN, block, catalog, options};
 use std::collections::HashMap;
 use std::sync::Arc;
 use toolfence_kit::Random;
-use toolfence_policy::{AskMode, Cleared, NoFacts, Pending};
+use toolfence_policy::{AskMode, ClearedCall, NoFacts, Pending};
 use toolfence_protocol::parse::{Event, Reasoning};
 use toolfence_protocol::{
     Args, Dialects, Effect, ErrorCode, FinishReason, Output, Role, ToolCall, ToolFailure, ToolResult,
@@ -19,7 +19,7 @@ struct World {
     session: Session,
     random: Random,
     rounds: u64,
-    running: Vec<Cleared>,
+    running: Vec<ClearedCall>,
     asked: Option<Pending>,
     checking: bool,
     streaming: bool,

@@ -428,7 +428,7 @@ fn by_checker(checker: &Checker) -> Text {
 
 fn lines_of(draft: &FileDraft) -> LineMap {
     let [before, after] = draft.texts().unwrap_or_default();
-    LineMap::of(&before, &after)
+    LineMap::new(&before, &after)
 }
 
 fn compare<'d>(

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Mutex;
-use toolfence_commands::runner::{CommandRunner, MadeChange, MadeChanges, Wanted, shell_line};
+use toolfence_commands::runner::{CommandRequest, CommandRunner, MadeChange, MadeChanges, shell_line};
 use toolfence_policy::toolbox::{Progress, ToolError, Toolbox};
 use toolfence_protocol::text::Field;
 use toolfence_protocol::{
@@ -232,7 +232,7 @@ impl ProjectChecks {
             )
             .into());
         }
-        let wanted = Wanted {
+        let wanted = CommandRequest {
             words: shell_line(line),
             folder: ".".to_owned(),
             seconds: Some(limits.command_seconds_most),
@@ -386,8 +386,8 @@ fn describe_unrecognized(line: &str, before: Option<&CheckRun>, now: &CheckRun) 
 mod tests {
     use super::*;
 
-    fn found(status: i32, errors: &[(&str, u64, &str)], output: &str) -> LastRun {
-        let errors = errors.iter().map(|(path, line, message)| Diagnostic::of(*path, *line, 0, message)).collect();
+    fn last_run(status: i32, errors: &[(&str, u64, &str)], output: &str) -> LastRun {
+        let errors = errors.iter().map(|(path, line, message)| Diagnostic::new(*path, *line, 0, message)).collect();
         LastRun { found: Some(CheckRun { status, errors, output: output.to_owned(), cut: false }), problem: None }
     }
 
@@ -405,12 +405,12 @@ mod tests {
 
     #[test]
     fn new_errors_are_listed_and_old_ones_counted() {
-        let (passes, never) = (found(0, &[], ""), LastRun::default());
-        let old = found(1, &[("a.c", 3, "no x1")], "");
-        let moved = found(1, &[("a.c", 9, "no x2")], "");
-        let more = found(1, &[("a.c", 9, "no x2"), ("b.c", 1, "no y"), ("a.c", 3, "no x1")], "");
-        let (broke, broke_else) = (found(2, &[], "it burned\n"), found(2, &[], "it drowned"));
-        let stuck = LastRun { problem: Some("It is gone.".into()), ..found(0, &[], "") };
+        let (passes, never) = (last_run(0, &[], ""), LastRun::default());
+        let old = last_run(1, &[("a.c", 3, "no x1")], "");
+        let moved = last_run(1, &[("a.c", 9, "no x2")], "");
+        let more = last_run(1, &[("a.c", 9, "no x2"), ("b.c", 1, "no y"), ("a.c", 3, "no x1")], "");
+        let (broke, broke_else) = (last_run(2, &[], "it burned\n"), last_run(2, &[], "it drowned"));
+        let stuck = LastRun { problem: Some("It is gone.".into()), ..last_run(0, &[], "") };
         for (before, now, text, good) in [
             (&passes, &passes, "`make` passes.\n", true),
             (&old, &passes, "`make` passes again.\n", true),
@@ -442,19 +442,19 @@ mod tests {
     fn many_errors_are_counted() {
         let many: Vec<(String, u64)> = (0..25).map(|n| (format!("{}.c", "abcde".repeat(n + 1)), 1)).collect();
         let many: Vec<(&str, u64, &str)> = many.iter().map(|(path, line)| (&**path, *line, "no")).collect();
-        let (text, _) = report_of(&found(0, &[], ""), &found(1, &many, ""));
+        let (text, _) = report_of(&last_run(0, &[], ""), &last_run(1, &many, ""));
         assert!(text.starts_with("`make` finds 25 new errors.\n") && text.ends_with("\n... and 5 more.\n"), "{text}");
     }
 
     #[test]
     fn reports_are_bounded() {
         let long = |n: usize| format!("{}/{}.c", "d".repeat(4000), "abcde".repeat(n + 1));
-        let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::of(long(n), 1, 0, "no")).collect();
+        let many: Vec<Diagnostic> = (0..100).map(|n| Diagnostic::new(long(n), 1, 0, "no")).collect();
         let errors = CheckRun { status: 1, errors: many, output: String::new(), cut: false };
         let bad = LastRun { found: Some(errors), problem: None };
         let output = report(
             &["a".into(), "b".into()],
-            &[found(0, &[], ""), found(0, &[], "")],
+            &[last_run(0, &[], ""), last_run(0, &[], "")],
             &[bad.clone(), bad],
             None,
             Language::English,

@@ -163,7 +163,7 @@ impl Checker {
 
     /// Returns `true` if the checker is for the file at this path, relative to the root.
     pub fn is_for(&self, path: &str) -> bool {
-        self.files.iter().any(|glob| glob.is(path))
+        self.files.iter().any(|glob| glob.matches(path))
     }
 
     /// Returns the name of the checker's program.

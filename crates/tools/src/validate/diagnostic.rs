@@ -29,7 +29,7 @@ impl Diagnostic {
     }
 
     /// Creates an error in a file. It is not marked as a syntax error.
-    pub fn of(path: impl Into<String>, line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
+    pub fn new(path: impl Into<String>, line: u64, column: u64, message: impl AsRef<str>) -> Diagnostic {
         Diagnostic { path: path.into(), line, column, message: one_line(message.as_ref()).into(), syntax: false }
     }
 

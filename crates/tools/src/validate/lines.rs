@@ -25,7 +25,7 @@ pub struct LineMap {
 
 impl LineMap {
     /// Maps the lines of `before` to those of `after`.
-    pub fn of(before: &str, after: &str) -> LineMap {
+    pub fn new(before: &str, after: &str) -> LineMap {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
         // The equal lines at both ends are cut off first, so that the bound applies to the changed part alone.
         let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -113,19 +113,19 @@ mod tests {
 
     #[test]
     fn lines_are_tracked_through_a_change() {
-        let map = LineMap::of("a\nb\nc\nd\n", "new\na\nC\nCC\nd\n");
+        let map = LineMap::new("a\nb\nc\nd\n", "new\na\nC\nCC\nd\n");
         let after: Vec<Option<u64>> = (1..=5).map(|line| map.after(line)).collect();
         assert_eq!(after, [Some(2), None, None, Some(5), Some(6)]);
         assert_eq!((map.hunk_of_old(2), map.hunk_of_new(4), map.first_after(3)), (Some(1), Some(1), 3));
         assert_eq!(map.before(4..6), 2..5);
-        assert_eq!(LineMap::of("a\n", "a\n"), LineMap::default());
+        assert_eq!(LineMap::new("a\n", "a\n"), LineMap::default());
         assert_eq!(LineMap::default().after(7), Some(7));
     }
 
     #[test]
     fn a_large_change_is_one_hunk() {
         let text = |word: &str| (0..3000).map(|n| format!("{word}{n}\n")).collect::<String>();
-        let map = LineMap::of(&format!("same\n{}end\n", text("a")), &format!("same\n{}end\n", text("b")));
+        let map = LineMap::new(&format!("same\n{}end\n", text("a")), &format!("same\n{}end\n", text("b")));
         assert_eq!(map.hunks, [Hunk { old: 2..3002, new: 2..3002 }]);
         assert_eq!((map.after(1), map.after(3002)), (Some(1), Some(3002)));
     }

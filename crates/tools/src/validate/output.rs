@@ -79,7 +79,7 @@ impl<'a> OutputReader<'a> {
         }
         let words = words.strip_prefix("error").map_or(words, |rest| rest.trim_start_matches([':', ' ']));
         let syntax = is_about_syntax(words);
-        self.found.push(Diagnostic { syntax, ..Diagnostic::of(self.name(path), line, column, words) });
+        self.found.push(Diagnostic { syntax, ..Diagnostic::new(self.name(path), line, column, words) });
     }
 
     fn name(&self, path: &str) -> String {

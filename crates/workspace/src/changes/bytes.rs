@@ -27,13 +27,13 @@ const PIECES: &[&[u8]] = &[
 struct Numbers(u64);
 
 impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
+    fn count_below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end.max(1)
     }
 
     fn bytes(&mut self, most: usize) -> Vec<u8> {
-        (0..self.below(most)).flat_map(|_| PIECES[self.below(PIECES.len())].to_vec()).collect()
+        (0..self.count_below(most)).flat_map(|_| PIECES[self.count_below(PIECES.len())].to_vec()).collect()
     }
 
     fn text(&mut self, most: usize) -> String {
@@ -66,8 +66,8 @@ fn bytes_outside_of_edited_lines_stay() {
     let mut made = 0;
     each_case(|numbers, changes, before| {
         let lines: Vec<&[u8]> = before.split_inclusive(|byte| *byte == b'\n').collect();
-        let start = numbers.below(lines.len() + 1);
-        let end = start + numbers.below(lines.len() - start + 1);
+        let start = numbers.count_below(lines.len() + 1);
+        let end = start + numbers.count_below(lines.len() - start + 1);
         let edit = EditLines { start_line: start as u64 + 1, end_line: end as u64, replacement: numbers.text(4) };
         let Some(after) = after(changes.draft_edit(&EditFile::new("a", vec![edit]))) else { return };
         made += 1;
@@ -90,8 +90,8 @@ fn bytes_around_a_replaced_passage_stay() {
     let mut made = 0;
     each_case(|numbers, changes, before| {
         let shown: Vec<char> = String::from_utf8_lossy(before).chars().collect();
-        let start = numbers.below(shown.len());
-        let end = (start + 1 + numbers.below(4)).min(shown.len());
+        let start = numbers.count_below(shown.len());
+        let end = (start + 1 + numbers.count_below(4)).min(shown.len());
         let old: String = shown[start.min(end)..end].iter().collect();
         let Some(after) = after(changes.draft_replacement(&ReplaceText::new("a", old, numbers.text(3)))) else {
             return;

@@ -56,7 +56,7 @@ pub(super) fn commit(
     let journal = Journal::begin(root);
     let mut made = Folders(Vec::new());
     let places: Vec<ParentFolder<'_>> =
-        wanted.iter().map(|one| ParentFolder::of(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
+        wanted.iter().map(|one| ParentFolder::open(root, one, &mut made, &journal)).collect::<Result<_, _>>()?;
     let mut staged = Vec::new();
     for (one, place) in wanted.iter().zip(&places) {
         staged.push(CommitStep { wanted: one, place, temp: one.temp(place)?, old: None, new: None });
@@ -81,7 +81,7 @@ pub(super) fn commit(
 }
 
 impl<'j> ParentFolder<'j> {
-    fn of(
+    fn open(
         root: &Root,
         wanted: &PlannedFile<'_>,
         made: &mut Folders,
@@ -257,7 +257,7 @@ mod tests {
             wanted.map(|(target, content)| PlannedFile { target, content, like: None, executable: None }).collect();
         let journal = Journal::begin(&root);
         let mut made = Folders(Vec::new());
-        let place = |one| ParentFolder::of(&root, one, &mut made, &journal).expect("the folder is there");
+        let place = |one| ParentFolder::open(&root, one, &mut made, &journal).expect("the folder is there");
         let places: Vec<ParentFolder<'_>> = wanted.iter().map(place).collect();
         let steps = wanted.iter().zip(&places);
         let mut steps: Vec<CommitStep<'_>> = steps

@@ -112,7 +112,7 @@ fn killed_at_every_step_each_file_is_old_or_new() {
     let report_path = home.path().join("says");
     let mut survived = 0;
     for (act, _) in ACTS {
-        let scenes = Scenes::of(act, home.path(), &report_path);
+        let scenes = Scenes::new(act, home.path(), &report_path);
         for point in 1..=scenes.points {
             let root = home.path().join(format!("{act}{point}"));
             scene(&root);
@@ -137,7 +137,7 @@ struct Scenes {
 }
 
 impl Scenes {
-    fn of(act: &str, home: &Path, report_path: &Path) -> Scenes {
+    fn new(act: &str, home: &Path, report_path: &Path) -> Scenes {
         let run = |whole: &str| {
             let root = home.join(format!("{act}, {whole} whole"));
             let old = scene(&root);

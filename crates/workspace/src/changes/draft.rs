@@ -4,7 +4,7 @@ use crate::attributes::Like;
 use crate::changes::commit::PlannedFile;
 use crate::changes::target::{Content, Old, Target};
 use crate::changes::utf8;
-use crate::root::path_arg::shown;
+use crate::root::path_arg::quoted;
 use crate::version::Version;
 use std::borrow::Cow;
 use toolfence_protocol::text::Field;
@@ -47,7 +47,7 @@ impl<R> Draft<R> {
     }
 }
 
-/// The report of a change: [`Written`](super::Written) for one file, [`Patched`](super::Patched) for a patch.
+/// The report of a change: [`WriteReport`](super::WriteReport) for one file, [`Patched`](super::Patched) for a patch.
 pub trait Report: Clone + Send + Sync + 'static {
     /// Returns the report of a change that was made. `lost` has the index in `files` of each file that could not keep
     /// all properties, with the missing ones.
@@ -130,7 +130,7 @@ impl FileDraft {
 
     /// Returns the version of the content after the change, so that another edit can detect a conflict.
     pub(super) fn version(&self) -> Option<Version> {
-        self.after.as_deref().map(Version::of)
+        self.after.as_deref().map(Version::compute)
     }
 
     pub(super) fn planned_file(&self) -> PlannedFile<'_> {
@@ -143,7 +143,7 @@ impl FileDraft {
 pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
     let message = text!(
         "The content for {path} has {bytes} bytes; {most} are the most. Write it in parts, or with a command.",
-        path = shown(path),
+        path = quoted(path),
         bytes = Field::Grouped(bytes),
         most = Field::Grouped(most)
     );
@@ -154,7 +154,7 @@ pub(super) fn too_large(path: &str, bytes: u64, most: u64) -> ToolFailure {
 pub(super) fn too_large_to_edit(path: &str, bytes: u64, most: u64) -> ToolFailure {
     let message = text!(
         "{path} has {bytes} bytes; {most} are the most that can be edited. Change it with a command such as sed.",
-        path = shown(path),
+        path = quoted(path),
         bytes = Field::Grouped(bytes),
         most = Field::Grouped(most)
     );
@@ -168,7 +168,7 @@ pub(super) fn stale(path: &str) -> ToolFailure {
         text!(
             "{path} has changed since it was last read, so nothing was done: lines may have moved. Read it again, and \
              put all edits of one file into one call.",
-            path = shown(path)
+            path = quoted(path)
         ),
     )
 }
@@ -177,6 +177,6 @@ pub(super) fn stale(path: &str) -> ToolFailure {
 pub(super) fn not_kept(path: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::TooLarge,
-        text!("The old content of {path} was too long to be kept, so the change stays.", path = shown(path)),
+        text!("The old content of {path} was too long to be kept, so the change stays.", path = quoted(path)),
     )
 }

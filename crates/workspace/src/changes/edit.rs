@@ -2,9 +2,9 @@
 
 use crate::changes::draft::{Draft, FileDraft, stale, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Target};
-use crate::changes::write::Written;
+use crate::changes::write::WriteReport;
 use crate::root::Root;
-use crate::root::path_arg::{invalid, shown};
+use crate::root::path_arg::{invalid, quoted};
 use crate::root::resolve::ResolveError;
 use crate::text::refuse_no_text;
 use crate::version::Version;
@@ -103,9 +103,9 @@ pub struct EditValue {
 }
 
 /// Plans to set and remove values of a JSON file, all or none.
-pub(super) fn draft_data(root: &Root, most: u64, wanted: &EditData) -> Result<Draft<Written>, ToolFailure> {
+pub(super) fn draft_data(root: &Root, most: u64, wanted: &EditData) -> Result<Draft<WriteReport>, ToolFailure> {
     let refused = |code, why: Text| {
-        ToolFailure::new(code, text!("{path} was not changed: {problem}", path = shown(&wanted.path), problem = why))
+        ToolFailure::new(code, text!("{path} was not changed: {problem}", path = quoted(&wanted.path), problem = why))
     };
     let edits = wanted.edits.iter().map(EditValue::as_data).collect::<Result<Vec<_>, _>>();
     let edits = edits.map_err(|why| refused(ErrorCode::InvalidArgument, why))?;
@@ -122,18 +122,22 @@ pub(super) fn draft_data(root: &Root, most: u64, wanted: &EditData) -> Result<Dr
 }
 
 /// Plans to replace ranges of lines of a text file, all or none.
-pub(super) fn draft_edit(root: &Root, most: u64, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
+pub(super) fn draft_edit(root: &Root, most: u64, wanted: &EditFile) -> Result<Draft<WriteReport>, ToolFailure> {
     let edits: Vec<LineEdit<'_>> = wanted.edits.iter().map(EditLines::as_lines).collect();
     draft(root, most, &wanted.path, wanted.base, |old| {
         let text = edit_lines(old, &edits).map_err(|problem| {
-            invalid(text!("{path} was not changed: {problem}", path = shown(&wanted.path), problem = problem.text()))
+            invalid(text!("{path} was not changed: {problem}", path = quoted(&wanted.path), problem = problem.text()))
         })?;
         Ok(Edited { text, restated: restated_neighbours(old, &edits), reindented: false })
     })
 }
 
 /// Plans to replace a passage that occurs exactly once.
-pub(super) fn draft_replacement(root: &Root, most: u64, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
+pub(super) fn draft_replacement(
+    root: &Root,
+    most: u64,
+    wanted: &ReplaceText,
+) -> Result<Draft<WriteReport>, ToolFailure> {
     draft(root, most, &wanted.path, wanted.base, |old| {
         let done = replace_passage(old, &wanted.old, &wanted.new);
         let Replaced { text, line, reindented, .. } = done.map_err(|problem| not_replaced(&wanted.path, &problem))?;
@@ -145,7 +149,7 @@ pub(super) fn draft_replacement(root: &Root, most: u64, wanted: &ReplaceText) ->
 /// A file's new content, and the facts for its report.
 struct Edited {
     text: Vec<u8>,
-    /// See [`Written::restated`].
+    /// See [`WriteReport::restated`].
     restated: Vec<u64>,
     reindented: bool,
 }
@@ -168,7 +172,7 @@ fn draft(
     path: &str,
     base: Option<Version>,
     make: impl FnOnce(&[u8]) -> Result<Edited, ToolFailure>,
-) -> Result<Draft<Written>, ToolFailure> {
+) -> Result<Draft<WriteReport>, ToolFailure> {
     let (target, name, before) = Target::find(root, most, path)?;
     let old = match &before {
         Content::Bytes(old) => old,
@@ -179,7 +183,7 @@ fn draft(
     };
     refuse_no_text(old, old.len() as u64, path)?;
     // In another version of the file, the lines may have moved.
-    if base.is_some_and(|base| base != Version::of(old)) {
+    if base.is_some_and(|base| base != Version::compute(old)) {
         return Err(stale(path));
     }
     let Edited { text: after, restated, reindented } = make(old)?;
@@ -216,5 +220,5 @@ fn not_replaced(path: &str, problem: &PassageProblem) -> ToolFailure {
         PassageProblem::NotFound { .. } => ErrorCode::NoMatch,
         _ => ErrorCode::InvalidArgument,
     };
-    ToolFailure::new(code, text!("{path} was not changed: {problem}", path = shown(path), problem = problem.text()))
+    ToolFailure::new(code, text!("{path} was not changed: {problem}", path = quoted(path), problem = problem.text()))
 }

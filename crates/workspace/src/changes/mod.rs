@@ -32,7 +32,7 @@ use std::path::Path;
 use std::sync::Arc;
 use target::{Old, Target};
 use toolfence_protocol::{Limits, ToolFailure};
-use write::Written;
+use write::WriteReport;
 
 /// Changes files below a root.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Changes {
     /// `too_large` over the size of [`up_to`](Changes::up_to); `denied` for blocked and protected names;
     /// `permission_denied` outside the root, for read-only files and if the system refuses; `invalid_argument` if the
     /// path is not a regular file; `conflict` if the file changed meanwhile. After an error every byte is as it was.
-    pub fn write(&self, path: &str, content: &str) -> Result<Written, ToolFailure> {
+    pub fn write(&self, path: &str, content: &str) -> Result<WriteReport, ToolFailure> {
         self.write_over(path, content, None)
     }
 
@@ -76,7 +76,7 @@ impl Changes {
     ///
     /// # Errors
     /// The errors of [`write`](Changes::write), and `conflict` if the file has other content than `base`.
-    pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<Written, ToolFailure> {
+    pub fn write_over(&self, path: &str, content: &str, base: Option<Version>) -> Result<WriteReport, ToolFailure> {
         self.commit(&self.draft_write(path, content, base)?)
     }
 
@@ -87,7 +87,7 @@ impl Changes {
     /// `not_found` with close names; `conflict` if the file is not `base` or changed meanwhile; `invalid_argument` for
     /// ranges that are not in the file or overlap, and for files that are not text; `too_large` over the size of
     /// [`up_to`](Changes::up_to); and the errors of [`write`](Changes::write). After an error every byte is as it was.
-    pub fn edit(&self, wanted: &EditFile) -> Result<Written, ToolFailure> {
+    pub fn edit(&self, wanted: &EditFile) -> Result<WriteReport, ToolFailure> {
         self.commit_unless_dry_run(self.draft_edit(wanted)?, wanted.dry_run)
     }
 
@@ -98,7 +98,7 @@ impl Changes {
     /// `not_unique` with the lines of all occurrences; `no_match` with the most similar part of the file;
     /// `invalid_argument` if the passage is empty or equal to its replacement; and the errors of
     /// [`edit`](Changes::edit).
-    pub fn replace_text(&self, wanted: &ReplaceText) -> Result<Written, ToolFailure> {
+    pub fn replace_text(&self, wanted: &ReplaceText) -> Result<WriteReport, ToolFailure> {
         self.commit_unless_dry_run(self.draft_replacement(wanted)?, wanted.dry_run)
     }
 
@@ -107,7 +107,7 @@ impl Changes {
     ///
     /// `no_match` if a location does not exist; `invalid_argument` if the file is not JSON or has a name twice in an
     /// object; and the errors of [`edit`](Changes::edit).
-    pub fn edit_data(&self, wanted: &EditData) -> Result<Written, ToolFailure> {
+    pub fn edit_data(&self, wanted: &EditData) -> Result<WriteReport, ToolFailure> {
         self.commit_unless_dry_run(self.draft_data(wanted)?, wanted.dry_run)
     }
 
@@ -126,7 +126,12 @@ impl Changes {
     ///
     /// # Errors
     /// The errors of writing the file, as far as they are detected before.
-    pub fn draft_write(&self, path: &str, content: &str, base: Option<Version>) -> Result<Draft<Written>, ToolFailure> {
+    pub fn draft_write(
+        &self,
+        path: &str,
+        content: &str,
+        base: Option<Version>,
+    ) -> Result<Draft<WriteReport>, ToolFailure> {
         write::draft(&self.root, self.file_bytes, path, content, base)
     }
 
@@ -134,7 +139,7 @@ impl Changes {
     ///
     /// # Errors
     /// The errors of the edit, as far as they are detected before.
-    pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft<Written>, ToolFailure> {
+    pub fn draft_edit(&self, wanted: &EditFile) -> Result<Draft<WriteReport>, ToolFailure> {
         edit::draft_edit(&self.root, self.file_bytes, wanted)
     }
 
@@ -142,7 +147,7 @@ impl Changes {
     ///
     /// # Errors
     /// The errors of the replacement, as far as they are detected before.
-    pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<Written>, ToolFailure> {
+    pub fn draft_replacement(&self, wanted: &ReplaceText) -> Result<Draft<WriteReport>, ToolFailure> {
         edit::draft_replacement(&self.root, self.file_bytes, wanted)
     }
 
@@ -150,7 +155,7 @@ impl Changes {
     ///
     /// # Errors
     /// The errors of the edits, as far as they are detected before.
-    pub fn draft_data(&self, wanted: &EditData) -> Result<Draft<Written>, ToolFailure> {
+    pub fn draft_data(&self, wanted: &EditData) -> Result<Draft<WriteReport>, ToolFailure> {
         edit::draft_data(&self.root, self.file_bytes, wanted)
     }
 

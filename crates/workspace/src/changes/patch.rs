@@ -2,7 +2,7 @@
 
 use crate::changes::draft::{Draft, FileDraft, Report, too_large, too_large_to_edit};
 use crate::changes::target::{Content, Old, Target};
-use crate::root::path_arg::{invalid, shown};
+use crate::root::path_arg::{invalid, quoted};
 use crate::root::resolve::ResolveError;
 use crate::root::{Root, of_system};
 use crate::stat::other_names;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
 use toolfence_patch as patch;
-use toolfence_patch::{Base, Change, Done, Failure, Kind, Placed, Plan, Reason, Refusal, Source, Why};
+use toolfence_patch::{AppliedHunk, Base, Change, Failure, FileResult, Kind, Plan, Reason, Refusal, Source, Why};
 use toolfence_protocol::{ErrorCode, Text, ToolFailure, text};
 
 /// The maximum number of files of one patch. Each uses some descriptors until all are in place, and their number is
@@ -51,7 +51,7 @@ pub struct PatchedFile {
     /// The new name, formatted for display on one line.
     pub new: String,
     /// The positions of its hunks.
-    pub hunks: Vec<Placed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
 impl Report for Patched {
@@ -163,8 +163,8 @@ impl Source for Targets<'_> {
         if let Some(other) = self.real.insert(name, path.to_owned()) {
             return Err(invalid(text!(
                 "{path} and {other} are the same file. Name it in one way.",
-                path = shown(path),
-                other = shown(&other)
+                path = quoted(path),
+                other = quoted(&other)
             )));
         }
         self.bytes += content.as_ref().map_or(0, Vec::len);
@@ -198,8 +198,8 @@ impl Targets<'_> {
             if real != target.path {
                 return Err(invalid(text!(
                     "{path} is reached by a link. Name {real} itself.",
-                    path = shown(&target.path),
-                    real = shown(&real)
+                    path = quoted(&target.path),
+                    real = quoted(&real)
                 )));
             }
         }
@@ -246,7 +246,7 @@ fn code(reason: &Reason) -> ErrorCode {
 }
 
 fn report_of(plan: &Plan) -> Patched {
-    let file = |done: &Done| PatchedFile {
+    let file = |done: &FileResult| PatchedFile {
         kind: done.kind,
         old: names::quoted(&done.old).into(),
         new: names::quoted(&done.new).into(),

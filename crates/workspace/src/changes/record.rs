@@ -40,7 +40,7 @@ pub(crate) struct Recording<'w> {
 
 impl<'w> Recording<'w> {
     /// Records changes whose contents were stored.
-    pub(crate) fn of(recorder: &'w dyn Recorder, changes: Vec<Change>) -> Recording<'w> {
+    pub(crate) fn new(recorder: &'w dyn Recorder, changes: Vec<Change>) -> Recording<'w> {
         Recording { pending: Some((recorder, recorder.changing(changes))) }
     }
 
@@ -125,7 +125,7 @@ impl<'w> RecordedBy<'w> {
         let folders = made.iter().flat_map(|made| made.states());
         let folders = folders.map(|(name, state)| Change::new(name, State::Nothing, state));
         let files = files.into_iter().filter_map(|coming| coming.change(recorder, self.most));
-        Recording::of(recorder, folders.chain(files).collect())
+        Recording::new(recorder, folders.chain(files).collect())
     }
 
     /// Records an empty folder that is about to be removed.
@@ -134,7 +134,7 @@ impl<'w> RecordedBy<'w> {
         match state::look(above.as_fd(), last, 0, &mut |content| recorder.keep(content)) {
             Ok((before, _)) => {
                 let gone = Change { name: name.to_owned(), before, after: State::Nothing };
-                Recording::of(recorder, vec![gone])
+                Recording::new(recorder, vec![gone])
             }
             Err(_) => Recording { pending: None },
         }

@@ -1,7 +1,7 @@
 //! A file in its state before a change, and the properties that its replacement keeps.
 
 use crate::attributes::{self, Attributes, Like, MOST_CARRIED};
-use crate::root::path_arg::shown;
+use crate::root::path_arg::quoted;
 use crate::root::resolve::{LOOK, Last, Spot};
 use crate::root::{Root, not_a_file, of_io, of_system};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -92,7 +92,7 @@ impl Old {
 
     /// Returns the properties that a replacement of this file keeps.
     pub(super) fn like(&self) -> Like {
-        Like::of(&self.stat, self.attributes.clone())
+        Like::new(&self.stat, self.attributes.clone())
     }
 }
 
@@ -102,7 +102,7 @@ fn not_carried(path: &str) -> ToolFailure {
         text!(
             "{path} has extended attributes that cannot be read, or more than {most} MB of them, and would lose them. \
              Change it with a command that writes into the file.",
-            path = shown(path),
+            path = quoted(path),
             most = MOST_CARRIED >> 20
         ),
     )
@@ -111,6 +111,6 @@ fn not_carried(path: &str) -> ToolFailure {
 fn read_only(path: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::PermissionDenied,
-        text!("{path} is read-only. Ask before changing its mode with chmod.", path = shown(path)),
+        text!("{path} is read-only. Ask before changing its mode with chmod.", path = quoted(path)),
     )
 }

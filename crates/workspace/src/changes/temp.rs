@@ -73,7 +73,7 @@ impl CreatedFolders {
     /// Returns the paths of the folders relative to the root, with their states.
     pub(crate) fn states(&self) -> impl Iterator<Item = (PathBuf, State)> {
         self.folders.iter().filter_map(|(above, name, path)| {
-            let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::of).ok()?;
+            let (state, _) = state::look(above.as_fd(), name, 0, &mut Digest::compute).ok()?;
             Some((path.clone(), state))
         })
     }
@@ -142,7 +142,7 @@ impl<'f> Temp<'f> {
         let attributes = attributes::read(&file, MOST_CARRIED);
         let attributes =
             attributes.ok_or_else(|| io::Error::other(text!("its extended attributes cannot be copied")))?;
-        Temp::write(home, &content, Some(&Like::of(&rustix::fs::fstat(&file)?, attributes)))
+        Temp::write(home, &content, Some(&Like::new(&rustix::fs::fstat(&file)?, attributes)))
     }
 
     /// Creates a temporary symbolic link.

@@ -4,7 +4,7 @@
 //! must not add UTF-8 to a file of another encoding.
 
 use crate::diff;
-use crate::root::path_arg::{invalid, shown};
+use crate::root::path_arg::{invalid, quoted};
 use crate::text::is_utf16;
 use toolfence_protocol::{ToolFailure, text};
 
@@ -23,7 +23,7 @@ pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(),
         return Err(invalid(text!(
             "{path} is UTF-16 text, not UTF-8. Use bash: iconv -f UTF-16 -t UTF-8 reads it, and iconv -f UTF-8 -t \
              UTF-16 writes it.",
-            path = shown(path)
+            path = quoted(path)
         )));
     }
     // In valid UTF-8, U+FFFD is a character of the file itself.
@@ -35,7 +35,7 @@ pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(),
             "{path} was not changed: the new text has U+FFFD where line {line} has bytes that are not UTF-8, and would \
              destroy them. Change only the text around them with replace_text, or convert the file first with bash: \
              iconv -f WINDOWS-1252 -t UTF-8.",
-            path = shown(path),
+            path = quoted(path),
             line
         )));
     }
@@ -43,7 +43,7 @@ pub(super) fn refuse_loss(path: &str, before: &[u8], after: &[u8]) -> Result<(),
         return Err(invalid(text!(
             "{path} was not changed: it is text of another encoding than UTF-8, and characters beyond ASCII would be \
              written in UTF-8. Write only ASCII, or convert the file first with bash: iconv -f WINDOWS-1252 -t UTF-8.",
-            path = shown(path)
+            path = quoted(path)
         )));
     }
     Ok(())

@@ -14,7 +14,7 @@ const BOM: &str = "\u{FEFF}";
 /// The report of a file that was written, edited, or had a passage replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Written {
+pub struct WriteReport {
     /// The real name relative to the root.
     pub path: String,
     /// The name for display on one line: in double quotes with C escapes if it could mislead.
@@ -52,25 +52,25 @@ pub struct Written {
     pub after: Option<Version>,
 }
 
-impl Report for Written {
-    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<Text>)>) -> Written {
+impl Report for WriteReport {
+    fn committed(self, files: &[FileDraft], lost: Vec<(usize, Vec<Text>)>) -> WriteReport {
         let after = files.first().and_then(FileDraft::version);
         if !self.changed {
-            return Written { after, ..self };
+            return WriteReport { after, ..self };
         }
         let broken_links = files.first().and_then(|file| file.target.stat()).map_or(0, other_names);
         let lost = lost.into_iter().flat_map(|(_, lost)| lost).collect();
-        Written { after, broken_links, lost, ..self }
+        WriteReport { after, broken_links, lost, ..self }
     }
 }
 
-impl Draft<Written> {
+impl Draft<WriteReport> {
     /// Returns the draft of one file with its new content.
-    pub(super) fn of_file(file: FileDraft) -> Result<Draft<Written>, ToolFailure> {
+    pub(super) fn of_file(file: FileDraft) -> Result<Draft<WriteReport>, ToolFailure> {
         let (old, new) = (file.old_bytes(), file.after.as_deref().unwrap_or_default());
         let changed = old != Some(new);
         let difference = if changed { diff::between(&file.path, old, new) } else { ChangedLines::default() };
-        let report = Written {
+        let report = WriteReport {
             path: file.path.clone(),
             shown: names::quoted(&file.path).into(),
             created: file.before == Content::Nothing,
@@ -80,8 +80,8 @@ impl Draft<Written> {
             removed: difference.removed,
             first_line: difference.first,
             diff: difference.unified,
-            before: old.map(Version::of),
-            ..Written::default()
+            before: old.map(Version::compute),
+            ..WriteReport::default()
         };
         Draft::new(vec![file], report)
     }
@@ -95,18 +95,18 @@ pub(super) fn draft(
     path: &str,
     content: &str,
     base: Option<Version>,
-) -> Result<Draft<Written>, ToolFailure> {
+) -> Result<Draft<WriteReport>, ToolFailure> {
     if content.len() as u64 > most {
         return Err(too_large(path, content.len() as u64, most));
     }
     let (target, name, before) = Target::find(root, most, path)?;
     root.refuse_loose(path, &target.spot)?;
     let old = match &before {
-        Content::Bytes(old) if base.is_some_and(|base| base != Version::of(old)) => return Err(stale(path)),
+        Content::Bytes(old) if base.is_some_and(|base| base != Version::compute(old)) => return Err(stale(path)),
         Content::Bytes(old) => std::str::from_utf8(old).unwrap_or_default(),
         Content::Nothing | Content::TooLong => "",
     };
-    let endings = Endings::of(old, content);
+    let endings = Endings::detect(old, content);
     let after = endings.apply(content).into_bytes();
     let mut draft = Draft::of_file(FileDraft::new(name, target, before, Some(after)))?;
     if draft.report.changed {
@@ -123,7 +123,7 @@ struct Endings {
 }
 
 impl Endings {
-    fn of(old: &str, new: &str) -> Endings {
+    fn detect(old: &str, new: &str) -> Endings {
         let all = memchr::memchr_iter(b'\n', old.as_bytes()).count();
         let crlf = all > 0 && old.matches("\r\n").count() == all;
         // New content with a CR has line endings of its own.

@@ -10,7 +10,7 @@ use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use toolfence_policy::{Facts, PathFact, ProgramFact, Seen};
+use toolfence_policy::{EntryKind, Facts, PathFact, ProgramFact};
 
 impl Facts for Workspace {
     fn path(&self, cwd: &str, path: &str) -> PathFact {
@@ -31,7 +31,7 @@ impl Facts for Workspace {
     }
 
     fn instead(&self, path: &str) -> Vec<String> {
-        self.root().with_relative_spelling(path_arg::outside(path), path).suggestions
+        self.root().with_relative_spelling(path_arg::outside_error(path), path).suggestions
     }
 
     fn program(&self, program: &str) -> ProgramFact {
@@ -58,19 +58,19 @@ impl Facts for Workspace {
         self.masks().is_used_by_git(&self.root().path().join(relative))
     }
 
-    fn seen(&self, cwd: &str, path: &str) -> Seen {
+    fn entry_kind(&self, cwd: &str, path: &str) -> EntryKind {
         let joined = join_cwd(cwd, path);
         let Ok(relative) = path_arg::relative(&joined, &self.root().spellings()) else {
-            return if joined.starts_with(['/', '~']) { Seen::Missing } else { Seen::Unknown };
+            return if joined.starts_with(['/', '~']) { EntryKind::Missing } else { EntryKind::Unknown };
         };
         match self.root().open_relative(&relative) {
             Err(ResolveError::Outside | ResolveError::Sys(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG)) => {
-                Seen::Missing
+                EntryKind::Missing
             }
-            Err(_) => Seen::Unknown,
-            Ok(opened) if opened.kind() == FileType::Directory => Seen::Folder,
-            Ok(opened) if opened.is_public_pem() => Seen::Certificates,
-            Ok(_) => Seen::File,
+            Err(_) => EntryKind::Unknown,
+            Ok(opened) if opened.kind() == FileType::Directory => EntryKind::Folder,
+            Ok(opened) if opened.is_public_pem() => EntryKind::Certificates,
+            Ok(_) => EntryKind::File,
         }
     }
 
@@ -136,7 +136,7 @@ fn twin(root: &Root, spot: &Spot) -> Result<Option<String>, ()> {
     if !Twins::possible(&stat) {
         return Ok(None);
     }
-    Twins::of(root).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
+    Twins::new(root).find(&stat).map(|twin| twin.map(str::to_owned)).map_err(|_| ())
 }
 
 fn join_cwd(cwd: &str, path: &str) -> String {

@@ -1,7 +1,7 @@
 //! Globs in arguments, with the semantics of a `.gitignore`: without a slash a name at any depth, with one a path from
 //! the start.
 
-use crate::root::path_arg::{invalid, shown};
+use crate::root::path_arg::{invalid, quoted};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::path::Path;
 use toolfence_protocol::{Text, ToolFailure, text};
@@ -21,7 +21,7 @@ impl Glob {
         let wrong = |problem: Text| {
             invalid(text!(
                 "The glob {glob} cannot be read: {problem}. Give a glob such as *.rs or src/**/*.{{ts,tsx}}.",
-                glob = shown(text),
+                glob = quoted(text),
                 problem
             ))
         };

@@ -3,7 +3,7 @@
 use crate::files::globs::{self, Glob};
 use crate::names;
 use crate::root::Root;
-use crate::root::opened::Opened;
+use crate::root::opened::OpenEntry;
 use crate::root::walk::{EntryRun, Node, Order, Visitor, Walk};
 use crate::stop::Stop;
 use rustix::fs::{AtFlags, FileType};
@@ -82,7 +82,7 @@ pub struct Entry {
 
 impl Entry {
     fn new(name: &Path, kind: EntryKind, size: Option<u64>, blocked: bool) -> Entry {
-        let (path, shown) = (names::text_of(name), names::shown(name));
+        let (path, shown) = (names::text_of(name), names::display(name));
         Entry { path, shown, unnameable: !names::is_text(name), kind, size, blocked }
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn list(
     if stop.is_stopped() {
         return Err(ToolFailure::new(ErrorCode::Cancelled, text!("The listing was stopped.")));
     }
-    let report = report.begun(&wanted.path)?;
+    let report = report.check_start(&wanted.path)?;
     // The order of the walk decides which entries are kept.
     entries.truncate(wanted.limit);
     entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
@@ -140,7 +140,11 @@ pub(super) fn list(
 }
 
 /// Opens the folder where a walk begins, and returns the glob below it, which may be part of the path.
-pub(super) fn start_of(root: &Root, path: &str, pattern: Option<&str>) -> Result<(Opened, Option<Glob>), ToolFailure> {
+pub(super) fn start_of(
+    root: &Root,
+    path: &str,
+    pattern: Option<&str>,
+) -> Result<(OpenEntry, Option<Glob>), ToolFailure> {
     // A path that exists is not a glob, even if it has special characters.
     let plain = root.open_any(path);
     let missing = plain.as_ref().is_err_and(|failure| failure.code == ErrorCode::NotFound);
@@ -171,11 +175,11 @@ struct Lister<'l> {
 impl Visitor for Lister<'_> {
     type State = ();
     /// Entries with their sort keys.
-    type Found = Vec<(Vec<u8>, Entry)>;
+    type Output = Vec<(Vec<u8>, Entry)>;
 
     fn state(&self) {}
 
-    fn visit(&self, (): &mut (), mut run: EntryRun<'_>) -> Self::Found {
+    fn visit(&self, (): &mut (), mut run: EntryRun<'_>) -> Self::Output {
         let mut nodes = std::mem::take(&mut run.nodes);
         nodes.retain(|node| self.matches(node));
         // One more than the limit shows that there are more.
@@ -196,7 +200,7 @@ impl Visitor for Lister<'_> {
         entries.collect()
     }
 
-    fn size(found: &Self::Found) -> usize {
+    fn size(found: &Self::Output) -> usize {
         found.iter().map(|(key, _)| 200 + 4 * key.len()).sum()
     }
 }
@@ -204,12 +208,12 @@ impl Visitor for Lister<'_> {
 impl Lister<'_> {
     fn matches(&self, node: &Node) -> bool {
         let Some(glob) = &self.glob else { return true };
-        let inside = names::below(self.start, &node.name).unwrap_or(&node.name);
+        let inside = names::relative_to(self.start, &node.name).unwrap_or(&node.name);
         glob.matches(inside, node.kind == FileType::Directory)
     }
 }
 
-fn single_file(file: &Opened) -> Listing {
+fn single_file(file: &OpenEntry) -> Listing {
     let kind = kind_of(file.kind());
     let size = (kind == EntryKind::File).then(|| file.size());
     let entry = Entry::new(&file.name, kind, size, false);

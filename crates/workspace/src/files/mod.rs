@@ -10,7 +10,7 @@ use crate::root::Root;
 use crate::stop::Stop;
 use list::{ListFiles, Listing};
 use read::{FileText, ReadFile};
-use search::{Found, SearchFiles};
+use search::{SearchFiles, SearchResults};
 use std::sync::Arc;
 use toolfence_protocol::ToolFailure;
 
@@ -46,7 +46,7 @@ impl Files {
     ///
     /// # Errors
     /// The errors of [`Files::read`] for the path, and `invalid_argument` for a pattern or glob that cannot be read.
-    pub fn search(&self, wanted: &SearchFiles, stop: &Stop) -> Result<Found, ToolFailure> {
+    pub fn search(&self, wanted: &SearchFiles, stop: &Stop) -> Result<SearchResults, ToolFailure> {
         search::search(&self.root, wanted, stop, None)
     }
 }

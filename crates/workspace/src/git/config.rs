@@ -42,10 +42,10 @@ type Stamp = Option<(u64, u64, i64, i64, i64, u64)>;
 
 /// Cached results by the folder of the call.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<HashMap<PathBuf, Known>>);
+pub struct Memory(Mutex<HashMap<PathBuf, CachedConfig>>);
 
 #[derive(Debug)]
-struct Known {
+struct CachedConfig {
     files: Vec<(PathBuf, Stamp)>,
     configured: Arc<Configured>,
 }
@@ -76,7 +76,7 @@ impl Memory {
         let (configured, more) = read(&text, top);
         files.extend(more.into_iter().map(|file| (file.clone(), stamp(&file))));
         let configured = Arc::new(configured);
-        known.insert(top.to_owned(), Known { files, configured: Arc::clone(&configured) });
+        known.insert(top.to_owned(), CachedConfig { files, configured: Arc::clone(&configured) });
         Ok(configured)
     }
 }

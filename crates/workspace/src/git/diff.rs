@@ -70,7 +70,7 @@ impl<'g> NextCommit<'g> {
     ///
     /// # Errors
     /// Git failed.
-    pub fn of(git: &'g Git, folder: &Path, all: bool) -> io::Result<Option<NextCommit<'g>>> {
+    pub fn find(git: &'g Git, folder: &Path, all: bool) -> io::Result<Option<NextCommit<'g>>> {
         let line = |args: &[&str], also: &[i32]| -> io::Result<OsString> {
             let mut bytes = git.ask(folder, args, also, PATIENCE, MOST_LISTED)?;
             if bytes.last() == Some(&b'\n') {
@@ -224,7 +224,7 @@ mod tests {
         }
 
         fn next(&self, all: bool) -> NextCommit<'_> {
-            NextCommit::of(&self.1, self.0.path(), all).unwrap().expect("it is a repository")
+            NextCommit::find(&self.1, self.0.path(), all).unwrap().expect("it is a repository")
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
         fs::write(inner.join("b"), "private work\n").unwrap();
         repository.run(&["config", "core.worktree", "../sub"]);
         for all in [false, true] {
-            let next = NextCommit::of(&repository.1, repository.0.path(), all).unwrap();
+            let next = NextCommit::find(&repository.1, repository.0.path(), all).unwrap();
             assert!(next.is_none(), "{next:?}");
         }
         assert!(!planted.exists());
@@ -285,15 +285,15 @@ mod tests {
         let (diffs, is_cut) = all.diffs(&[OsStr::new("a")], 40).unwrap();
         assert_eq!((diffs.concat().as_slice(), is_cut), (&b"diff --git a/moved b/there\nsimilarity in"[..], true));
         fs::create_dir(repository.path("below")).unwrap();
-        let below = NextCommit::of(&repository.1, &repository.path("below"), true).unwrap().unwrap();
+        let below = NextCommit::find(&repository.1, &repository.path("below"), true).unwrap().unwrap();
         assert_eq!(names(&below), ["M a", "R there"]);
     }
 
     #[test]
     fn a_folder_outside_of_a_repository_has_no_next_commit() {
         let (folder, repository) = (tempfile::tempdir().unwrap(), Repository::new());
-        assert!(NextCommit::of(&repository.1, folder.path(), false).unwrap().is_none());
-        assert!(NextCommit::of(&repository.1, &repository.path(".git"), false).unwrap().is_none());
+        assert!(NextCommit::find(&repository.1, folder.path(), false).unwrap().is_none());
+        assert!(NextCommit::find(&repository.1, &repository.path(".git"), false).unwrap().is_none());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Step {
 
 impl ResolvedPath {
     /// Resolves this absolute path.
-    pub fn of(path: &Path) -> ResolvedPath {
+    pub fn resolve(path: &Path) -> ResolvedPath {
         let mut way = ResolvedPath { end: PathBuf::from("/"), is_there: true, ..ResolvedPath::default() };
         // The parts that remain, the next one last.
         let mut pending: Vec<OsString> = parts(path);
@@ -117,20 +117,20 @@ mod tests {
         symlink("../tools/hooks", top.join("t2/again")).expect("it can be made");
         symlink("missing/x", top.join("dangling")).expect("it can be made");
         symlink("loop", top.join("loop")).expect("it can be made");
-        let before = ResolvedPath::of(&top.join("t2/again"));
+        let before = ResolvedPath::resolve(&top.join("t2/again"));
         assert_eq!((before.end.as_path(), before.is_there), (top.join("t2/hooks").as_path(), true));
         let links: Vec<&Path> =
             before.steps.iter().filter(|step| step.link.is_some()).map(|step| step.at.as_path()).collect();
         assert_eq!(links, [top.join("t2/again"), top.join("tools")]);
         assert_eq!(before.leaves(&before), None);
-        let dangling = ResolvedPath::of(&top.join("dangling"));
+        let dangling = ResolvedPath::resolve(&top.join("dangling"));
         assert_eq!((dangling.end, dangling.is_there), (top.join("missing/x"), false));
-        assert!(!ResolvedPath::of(&top.join("loop")).is_there);
+        assert!(!ResolvedPath::resolve(&top.join("loop")).is_there);
 
         fs::remove_file(top.join("tools")).expect("it is ours");
         fs::create_dir_all(top.join("t3/hooks")).expect("it can be made");
         symlink("t3", top.join("tools")).expect("it can be made");
-        let now = ResolvedPath::of(&top.join("t2/again"));
+        let now = ResolvedPath::resolve(&top.join("t2/again"));
         assert_eq!(now.leaves(&before).map(|step| step.at.clone()), Some(top.join("tools")), "the link was changed");
         assert_ne!(now.end_identity(), before.end_identity());
     }

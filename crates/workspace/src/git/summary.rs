@@ -74,7 +74,7 @@ impl GitDirChanges<'_> {
         }
         if let Some(after) = head.and_then(|head| head.after) {
             summary.lines.push(match after.strip_prefix("ref: refs/heads/") {
-                Some(branch) => text!("switched to branch {branch}", branch = shown(branch)),
+                Some(branch) => text!("switched to branch {branch}", branch = one_line(branch)),
                 None => text!("HEAD detached at {commit}", commit = objects.subject(&after)),
             });
         }
@@ -311,28 +311,28 @@ impl GitDirChanges<'_> {
                     let place = place.strip_suffix("/.git").unwrap_or(&place);
                     summary.lines.push(text!(
                         "worktree {name} added at {place}",
-                        name = shown(name),
-                        place = shown(place)
+                        name = one_line(name),
+                        place = one_line(place)
                     ));
                 }
                 // Git removes the folder together with the last worktree.
                 ["worktrees"] if *change == EntryChange::Removed => summary.lines.push(text!("all worktrees removed")),
                 ["worktrees", name] if *change == EntryChange::Removed => {
-                    summary.lines.push(text!("worktree {name} removed", name = shown(name)));
+                    summary.lines.push(text!("worktree {name} removed", name = one_line(name)));
                 }
                 ["worktrees", name, "HEAD"] if self.before.join(path).exists() => {
-                    summary.lines.push(text!("HEAD of the worktree {name} moved", name = shown(name)));
+                    summary.lines.push(text!("HEAD of the worktree {name} moved", name = one_line(name)));
                 }
                 ["modules", name, ..] => _ = submodules.insert(*name),
                 ["config" | "config.worktree"] => {
                     let keys = |dir: &Path| keys_of(git, &dir.join(path)).unwrap_or_default();
                     let (before, after) = (keys(self.before), keys(self.after));
                     for (key, value) in after.iter().filter(|pair| !before.contains(pair)).take(MOST_REFS) {
-                        let value = shown(value.as_deref().unwrap_or("true"));
-                        summary.lines.push(text!("setting {key} = {value}", key = shown(key), value));
+                        let value = one_line(value.as_deref().unwrap_or("true"));
+                        summary.lines.push(text!("setting {key} = {value}", key = one_line(key), value));
                     }
                     for (key, _) in before.iter().filter(|(key, _)| !after.iter().any(|(other, _)| other == key)) {
-                        summary.lines.push(text!("setting {key} removed", key = shown(key)));
+                        summary.lines.push(text!("setting {key} removed", key = one_line(key)));
                     }
                 }
                 ["info", "sparse-checkout"] => summary.lines.push(text!("the list of files that are checked out")),
@@ -340,7 +340,7 @@ impl GitDirChanges<'_> {
             }
         }
         for name in submodules {
-            summary.lines.push(text!("submodule {name} changed", name = shown(name)));
+            summary.lines.push(text!("submodule {name} changed", name = one_line(name)));
         }
         for (name, what) in [
             ("MERGE_HEAD", text!("merge")),
@@ -390,11 +390,11 @@ impl<'a> Objects<'a> {
     /// Returns the short name of a commit and its subject. Returns a value that is not an object as it is.
     fn subject(&self, value: &str) -> String {
         if !is_object(value) {
-            return shown(value);
+            return one_line(value);
         }
         let line = self.ask(&["log", "--no-walk", "--format=%h%x00%s", value, "--"]);
         match line.as_deref().map(|line| line.trim_end().split_once('\0')) {
-            Ok(Some((name, subject))) => format!("{name} '{}'", shown(subject)),
+            Ok(Some((name, subject))) => format!("{name} '{}'", one_line(subject)),
             // `is_object` is true, so the value has at least 40 ASCII digits.
             _ => value[..7].to_owned(),
         }
@@ -432,7 +432,7 @@ impl<'a> Objects<'a> {
             summary.lines.push(text!(
                 "commit {id} '{subject}' on {branch}: {count} {count|file|files}",
                 id,
-                subject = shown(subject),
+                subject = one_line(subject),
                 branch,
                 count
             ));
@@ -487,10 +487,10 @@ fn kind_and_name(name: &str) -> (Text, String) {
         [("refs/heads/", text!("branch")), ("refs/tags/", text!("tag")), ("refs/remotes/", text!("remote branch"))]
     {
         if let Some(short) = name.strip_prefix(prefix) {
-            return (kind, shown(short));
+            return (kind, one_line(short));
         }
     }
-    (text!("ref"), shown(name))
+    (text!("ref"), one_line(name))
 }
 
 fn is_object(value: &str) -> bool {
@@ -523,7 +523,7 @@ fn loose_refs(at: &Path, name: &str, names: &mut BTreeSet<String>) {
 }
 
 /// Returns a text on one line without control characters, shortened.
-fn shown(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let plain = text.chars().map(|character| if character.is_control() { ' ' } else { character });
     let mut shown: String = plain.take(MOST_OF_SUBJECT).collect();
     if text.chars().nth(MOST_OF_SUBJECT).is_some() {

@@ -57,7 +57,7 @@ impl Memory {
         // The path may now lead through a link to another folder, which has another stamp.
         let now = hop.split(root.fd(), at).and_then(|(base, rest)| {
             let here = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
-            Ok(Stamp::of(&rustix::fs::statat(base, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
+            Ok(Stamp::new(&rustix::fs::statat(base, here, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
         });
         let remembered = at.as_os_str().len() <= LONGEST_REMEMBERED;
         if let (true, Ok(now)) = (remembered, now)
@@ -107,10 +107,10 @@ fn read_until_stable(root: &Root, hop: &Hop, at: &Path, calm: bool) -> Result<(F
             return Err(Errno::TOOBIG);
         }
         let (found, rested) = classify(root, at, items);
-        let after = Stamp::of(&rustix::fs::fstat(&opened)?);
+        let after = Stamp::new(&rustix::fs::fstat(&opened)?);
         // A change within a tick of the reading may have left the timestamp as it was.
-        if calm || Stamp::of(&before) == after && Stamp::of(&before).has_rested(TICK) {
-            return Ok((found, Some(after).filter(|_| rested && Stamp::of(&before).has_rested(SETTLED))));
+        if calm || Stamp::new(&before) == after && Stamp::new(&before).has_rested(TICK) {
+            return Ok((found, Some(after).filter(|_| rested && Stamp::new(&before).has_rested(SETTLED))));
         }
         alike = if last.as_ref() == Some(&found) { alike + 1 } else { 0 };
         if alike >= ALIKE {
@@ -135,8 +135,8 @@ fn classify(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) 
         let (blocked, by_content) = root.is_blocked(&names::text_of(&name));
         if by_content && item.kind == FileType::RegularFile {
             match before {
-                Some(Ok(stat)) if Stamp::of(&stat).has_rested(SETTLED) => {
-                    found.content_dependent.push((item.name.clone(), Stamp::of(&stat)));
+                Some(Ok(stat)) if Stamp::new(&stat).has_rested(SETTLED) => {
+                    found.content_dependent.push((item.name.clone(), Stamp::new(&stat)));
                 }
                 _ => rested = false,
             }
@@ -162,7 +162,7 @@ fn classify(root: &Root, at: &Path, items: Vec<folder::Item>) -> (Folder, bool) 
 }
 
 fn content_stamp(root: &Root, file: &Path) -> Option<Stamp> {
-    root.stat_exact(file).ok().map(|stat| Stamp::of(&stat))
+    root.stat_exact(file).ok().map(|stat| Stamp::new(&stat))
 }
 
 /// Returns `true` for settings of this program and of git, which are protected by their own name. Everything in them is

@@ -31,7 +31,7 @@ struct OwnOwners {
 }
 
 impl OwnOwners {
-    fn has(&self, folder: &FolderFd<'_>, name: &OsStr) -> Result<bool, Errno> {
+    fn contains(&self, folder: &FolderFd<'_>, name: &OsStr) -> Result<bool, Errno> {
         let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok((stat.st_uid, stat.st_gid) == (self.user, self.group))
     }
@@ -39,7 +39,7 @@ impl OwnOwners {
 
 impl Visitor for OwnOwners {
     type State = ();
-    type Found = Option<PathBuf>;
+    type Output = Option<PathBuf>;
 
     fn state(&self) {}
 
@@ -48,7 +48,7 @@ impl Visitor for OwnOwners {
         for node in &run.nodes {
             let Some(last) = node.name.file_name() else { continue };
             // An entry that was removed meanwhile has no owner.
-            if self.has(&folder, last) == Ok(false) {
+            if self.contains(&folder, last) == Ok(false) {
                 return Some(node.name.clone());
             }
         }

@@ -75,7 +75,7 @@ fn suspects<'w>(masks: &'w Masks, before: &MaskSet) -> Option<(Vec<Suspect>, Unl
 /// Returns the entry that makes git use another file than before, or one where nothing existed: a link that leads to
 /// another target, or the file or folder itself. The path is relative to the root.
 fn changed_target(masks: &Masks, used: &UsedPath) -> Option<PathBuf> {
-    let now = ResolvedPath::of(&used.path);
+    let now = ResolvedPath::resolve(&used.path);
     let same_end = used.resolved_path.is_there && now.end_identity() == used.resolved_path.end_identity();
     if !now.is_there || same_end {
         return None;
@@ -147,7 +147,7 @@ fn quarantine_entry(masks: &Masks, suspect: &Suspect) -> Text {
             (path.clone(), text!("The configuration of git names it, so git would run or read it"))
         }
     };
-    let shown = names::shown(&path);
+    let shown = names::display(&path);
     let folder = masks.root.open_exact(path.parent().unwrap_or(Path::new("")));
     let renamed = folder.and_then(|folder| {
         let last = path.file_name().unwrap_or(OsStr::new(".git"));

@@ -23,7 +23,7 @@ pub(super) fn find(root: &Root, before: &MaskSet) -> Option<Unmasked> {
     // A build may replace the files in a folder that git ignores.
     let masked = before.list.iter().filter(|mask| matches!(mask.how, MaskKind::Hide | MaskKind::Freeze));
     masked.clone().find(is_another).map(|mask| match mask.how {
-        MaskKind::Hide => Unmasked::Blocked(names::shown(&mask.path)),
-        _ => Unmasked::Used(names::shown(&mask.path)),
+        MaskKind::Hide => Unmasked::Blocked(names::display(&mask.path)),
+        _ => Unmasked::Used(names::display(&mask.path)),
     })
 }

@@ -155,7 +155,7 @@ impl WantedAccess {
     /// Adds a file that git would use: read-only if it exists, and otherwise it must not appear.
     fn used(&mut self, masks: &Masks, path: &Path) {
         let root = masks.root.path();
-        let resolved_path = ResolvedPath::of(path);
+        let resolved_path = ResolvedPath::resolve(path);
         if resolved_path.is_there && root.starts_with(&resolved_path.end) {
             // The whole project cannot be read-only, so only the files that git would run as hooks are.
             for name in GIT_HOOKS {

@@ -42,7 +42,7 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
         scan.wanted = Some((access, WantedAccess::default()));
         let scanned = scan.tree(stop).and_then(|()| scan.repositories()).and_then(|()| scan.twins(stop));
         let mut set = match scanned {
-            Ok(()) => scan.done(),
+            Ok(()) => scan.finish(),
             Err(ScanError::Failure(failure)) => return Err(failure),
             Err(ScanError::Moved) => {
                 std::thread::sleep(PAUSE);
@@ -132,7 +132,7 @@ impl<'w> Scan<'w> {
     /// Sorts the masks by depth, because a mask on a folder must be mounted before those on its entries, but a folder
     /// that must not be moved is found after its entries. At the same depth, the masks for repositories stay before the
     /// others.
-    fn done(mut self) -> MaskSet {
+    fn finish(mut self) -> MaskSet {
         self.set.list.sort_by_key(|mask| mask.path.components().count());
         self.set
     }
@@ -355,7 +355,7 @@ impl<'w> Scan<'w> {
             ControlFlow::Continue(())
         });
         self.set.list.extend(found);
-        let complete = report.begun(".").is_ok_and(|report| report.complete);
+        let complete = report.check_start(".").is_ok_and(|report| report.complete);
         if complete { Ok(()) } else { Err(too_much(text!("files to find the other names of a blocked one")).into()) }
     }
 }

@@ -1,7 +1,7 @@
 //! Error messages for paths that cannot be used, with advice for the model.
 
 use crate::names;
-use crate::root::path_arg::{invalid, shown};
+use crate::root::path_arg::{invalid, quoted};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) fn walk_start_failure(errno: Errno, path: &str) -> ToolFailure {
     if errno == Errno::NOENT {
         return ToolFailure::new(
             ErrorCode::NotFound,
-            text!("{path} was removed at the same moment. Use list_files to see what is there.", path = shown(path)),
+            text!("{path} was removed at the same moment. Use list_files to see what is there.", path = quoted(path)),
         );
     }
     of_system(errno, path)
@@ -21,7 +21,7 @@ pub(crate) fn walk_start_failure(errno: Errno, path: &str) -> ToolFailure {
 
 /// Returns the error for a failed system call.
 pub(crate) fn of_system(errno: Errno, path: &str) -> ToolFailure {
-    let path = shown(path);
+    let path = quoted(path);
     let (code, message) = match errno {
         Errno::ACCESS | Errno::PERM | Errno::ROFS => (
             ErrorCode::PermissionDenied,
@@ -52,7 +52,7 @@ pub(crate) fn root_gone(root: &Path) -> ToolFailure {
         ErrorCode::IoError,
         text!(
             "The project root {path} was removed while it was in use, so no tool can do anything. Tell the user.",
-            path = shown(&names::text_of(root))
+            path = quoted(&names::text_of(root))
         ),
     )
 }
@@ -63,7 +63,7 @@ pub(crate) fn blocked(path: &str, rule: &str) -> ToolFailure {
         text!(
             "{path} is blocked by the rule {rule}: it may hold secrets. Do without it, or ask the user for what you \
              need.",
-            path = shown(path),
+            path = quoted(path),
             rule = format!("{rule:?}")
         ),
     )
@@ -74,8 +74,8 @@ pub(crate) fn blocked_twin(path: &str, twin: &str) -> ToolFailure {
         ErrorCode::Denied,
         text!(
             "{path} is a hard link of {other}, which is blocked. Do without it, or ask the user for what you need.",
-            path = shown(path),
-            other = shown(twin)
+            path = quoted(path),
+            other = quoted(twin)
         ),
     )
 }
@@ -86,7 +86,7 @@ pub(crate) fn twin_unknown(path: &str, most: usize) -> ToolFailure {
         text!(
             "{path} has several names (hard links), and the project has more than {most} entries, too many to make \
              sure that none of them is blocked. Copy it to a new file and use that.",
-            path = shown(path),
+            path = quoted(path),
             most
         ),
     )
@@ -97,7 +97,7 @@ pub(crate) fn protected(path: &str, rule: &str) -> ToolFailure {
         ErrorCode::Denied,
         text!(
             "{path} is protected by the rule {rule}: tools may read it but never change it. Ask the user to do it.",
-            path = shown(path),
+            path = quoted(path),
             rule = format!("{rule:?}")
         ),
     )
@@ -106,22 +106,22 @@ pub(crate) fn protected(path: &str, rule: &str) -> ToolFailure {
 pub(crate) fn not_a_file(path: &str, kind: FileType) -> ToolFailure {
     if kind == FileType::Directory {
         // A suggestion is not translated, like the names of tools and arguments.
-        let list = format!("list_files with path {}", shown(path));
+        let list = format!("list_files with path {}", quoted(path));
         return invalid(text!(
             "{path} is a folder, not a file. Use list_files to see what is in it.",
-            path = shown(path)
+            path = quoted(path)
         ))
         .suggest([list]);
     }
     invalid(text!(
         "{path} is {kind}, not a file. Tools open only regular files.",
-        path = shown(path),
+        path = quoted(path),
         kind = kind_name(kind)
     ))
 }
 
 pub(crate) fn not_a_folder(path: &str, kind: FileType) -> ToolFailure {
-    invalid(text!("{path} is {kind}, not a folder. Give a folder.", path = shown(path), kind = kind_name(kind)))
+    invalid(text!("{path} is {kind}, not a folder. Give a folder.", path = quoted(path), kind = kind_name(kind)))
 }
 
 fn kind_name(kind: FileType) -> Text {
@@ -139,13 +139,13 @@ fn kind_name(kind: FileType) -> Text {
 /// Returns the error for an open file that could not be read or written.
 pub(crate) fn of_io(error: &io::Error, path: &str) -> ToolFailure {
     if error.kind() == io::ErrorKind::TimedOut {
-        return ToolFailure::new(ErrorCode::Cancelled, text!("Reading {path} was stopped.", path = shown(path)));
+        return ToolFailure::new(ErrorCode::Cancelled, text!("Reading {path} was stopped.", path = quoted(path)));
     }
     match error.raw_os_error() {
         Some(code) => of_system(Errno::from_raw_os_error(code), path),
         None => ToolFailure::new(
             ErrorCode::IoError,
-            text!("The system failed on {path}: {error}.", path = shown(path), error = Text::from(error)),
+            text!("The system failed on {path}: {error}.", path = quoted(path), error = Text::from(error)),
         ),
     }
 }
@@ -154,7 +154,7 @@ pub(crate) fn of_io(error: &io::Error, path: &str) -> ToolFailure {
 pub(crate) fn conflict(path: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::Conflict,
-        text!("{path} was changed by another process at the same moment. Read it again first.", path = shown(path)),
+        text!("{path} was changed by another process at the same moment. Read it again first.", path = quoted(path)),
     )
 }
 

@@ -61,7 +61,8 @@ impl Ignores {
         let mut level = Some(self);
         while let Some(ignores) = level {
             // A file of patterns does not apply to its own folder or to those above it.
-            let verdict = names::below(&ignores.folder, name).map(|inside| ignores.patterns.matched(inside, is_folder));
+            let verdict =
+                names::relative_to(&ignores.folder, name).map(|inside| ignores.patterns.matched(inside, is_folder));
             if let Some(verdict) = verdict.filter(|verdict| !verdict.is_none()) {
                 return verdict.is_ignore();
             }

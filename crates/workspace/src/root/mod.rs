@@ -22,8 +22,8 @@ pub use programs::Programs;
 
 use crate::names;
 use crate::stat::is_one;
-use opened::Opened;
-use path_arg::shown;
+use opened::OpenEntry;
+use path_arg::quoted;
 use path_log::Origin;
 use resolve::{Last, ResolveError, Spot};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -64,7 +64,7 @@ enum Look<'o> {
     /// Only the name is known. The file is opened if a rule needs its content.
     ByName,
     /// The open file, regardless of the current entry at its name.
-    Opened(&'o Opened),
+    Opened(&'o OpenEntry),
 }
 
 impl Root {
@@ -166,7 +166,7 @@ impl Root {
     // From a path of the model to an open file.
 
     /// Opens the regular file at a path of the model.
-    pub(crate) fn open_file(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
+    pub(crate) fn open_file(&self, path: &str) -> std::result::Result<OpenEntry, ToolFailure> {
         let opened = self.open_any(path)?;
         match opened.kind() {
             FileType::RegularFile => Ok(opened),
@@ -175,7 +175,7 @@ impl Root {
     }
 
     /// Opens the folder at a path of the model.
-    pub(crate) fn open_folder(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
+    pub(crate) fn open_folder(&self, path: &str) -> std::result::Result<OpenEntry, ToolFailure> {
         let opened = self.open_any(path)?;
         match opened.kind() {
             FileType::Directory => Ok(opened),
@@ -184,13 +184,13 @@ impl Root {
     }
 
     /// Opens the entry at a path of the model, if no rule blocks it.
-    pub(crate) fn open_any(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
+    pub(crate) fn open_any(&self, path: &str) -> std::result::Result<OpenEntry, ToolFailure> {
         let done = self.open_allowed(path);
         path_log::log_access(self, Origin::Open, path, done.as_ref().map(|opened| &*opened.name));
         done
     }
 
-    fn open_allowed(&self, path: &str) -> std::result::Result<Opened, ToolFailure> {
+    fn open_allowed(&self, path: &str) -> std::result::Result<OpenEntry, ToolFailure> {
         let relative = self.relative(path)?;
         // A blocked name is refused before the path is opened, because the error of a failed open suggests similar
         // names.
@@ -212,7 +212,7 @@ impl Root {
         if !path.is_empty() && is_blank(path) {
             return Err(invalid(text!(
                 "The path is blank: {path} holds nothing that can be seen. Give a path, such as src/main.rs.",
-                path = shown(path)
+                path = quoted(path)
             )));
         }
         let relative = path_arg::relative(path, &self.spellings());
@@ -234,12 +234,12 @@ impl Root {
             return Err(invalid(text!(
                 "{path} is a link to {target}, which does not exist. Write to that path itself, or remove the link \
                  first.",
-                path = shown(path),
-                target = shown(&names::text_of(&spot.name()))
+                path = quoted(path),
+                target = quoted(&names::text_of(&spot.name()))
             )));
         }
         if path_arg::names_a_folder(&relative) && spot.last != Last::Folder {
-            return Err(invalid(text!("{path} names a folder. Give the path of a file.", path = shown(path))));
+            return Err(invalid(text!("{path} names a folder. Give the path of a file.", path = quoted(path))));
         }
         spot.folder_name = self.real_folder(path, &spot.folder, &spot.folder_name)?;
         let name = spot.name();
@@ -274,11 +274,11 @@ impl Root {
     // From a path relative to the root to its entry, without the rules.
 
     /// Opens a relative path without applying the rules.
-    pub(crate) fn open_relative(&self, relative: &Path) -> std::result::Result<Opened, ResolveError> {
+    pub(crate) fn open_relative(&self, relative: &Path) -> std::result::Result<OpenEntry, ResolveError> {
         let (fd, by_hand) = resolve::open(self.fd(), &self.spellings(), relative)?;
         let stat = rustix::fs::fstat(&fd)?;
         let name = self.name_of(fd.as_fd(), &stat, by_hand)?;
-        Ok(Opened { fd, stat, name })
+        Ok(OpenEntry { fd, stat, name })
     }
 
     /// Follows a relative path, including links, to its location.
@@ -372,7 +372,7 @@ impl Root {
         if !Twins::possible(stat) {
             return Ok(());
         }
-        match Twins::of(self).find(stat) {
+        match Twins::new(self).find(stat) {
             Ok(None) => Ok(()),
             Ok(Some(twin)) => Err(failure::blocked_twin(path, twin)),
             Err(unknown) => Err(failure::twin_unknown(path, unknown.most)),
@@ -391,7 +391,7 @@ impl Root {
         if trimmed.contains(&"") {
             return Err(invalid(text!(
                 "{path} has white space at an end of a name, so it was not made. Give a name that is not blank.",
-                path = shown(path)
+                path = quoted(path)
             )));
         }
         let meant = trimmed.iter().fold(spot.folder_name.clone(), |folder, name| folder.join(name));
@@ -401,15 +401,15 @@ impl Root {
         Err(if there {
             invalid(text!(
                 "{path} has white space at an end of a name, so it was not made. Did you mean {name}, which exists?",
-                path = shown(path),
-                name = shown(&name)
+                path = quoted(path),
+                name = quoted(&name)
             ))
             .suggest([name])
         } else {
             invalid(text!(
                 "{path} has white space at an end of a name, so it was not made. Write it without: {name}.",
-                path = shown(path),
-                name = shown(&name)
+                path = quoted(path),
+                name = quoted(&name)
             ))
         })
     }
@@ -425,7 +425,7 @@ impl Root {
     }
 
     /// Returns the rule that blocks an open file. Rules read the open file, not the current entry at its name.
-    pub(crate) fn blocks_opened(&self, opened: &Opened) -> Option<String> {
+    pub(crate) fn blocks_opened(&self, opened: &OpenEntry) -> Option<String> {
         self.blocked_by(&names::text_of(&opened.name), Look::Opened(opened))
     }
 
@@ -534,7 +534,9 @@ impl Project for Root {
         // The name of the shown folder is part of rules such as `.cargo/credentials`.
         let name = shown.file_name().map_or_else(|| below.to_owned(), |name| Path::new(name).join(below));
         let is_harmless = |harmless| match harmless {
-            Harmless::Certificates => Opened::beside(&shown.join(below)).is_some_and(|opened| opened.is_public_pem()),
+            Harmless::Certificates => {
+                OpenEntry::open_outside(&shown.join(below)).is_some_and(|opened| opened.is_public_pem())
+            }
             Harmless::NoFile => is_folder,
             Harmless::Package => true,
         };

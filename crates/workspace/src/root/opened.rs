@@ -29,19 +29,19 @@ const PUBLIC: &[&str] = &[
 
 /// An open file or folder with its status and its real name.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenEntry {
     pub(crate) fd: OwnedFd,
     pub(crate) stat: Stat,
     /// Relative to the root, without links; "" is the root.
     pub(crate) name: PathBuf,
 }
 
-impl Opened {
+impl OpenEntry {
     /// Opens a file outside of the project.
-    pub(crate) fn beside(path: &Path) -> Option<Opened> {
+    pub(crate) fn open_outside(path: &Path) -> Option<OpenEntry> {
         let fd = rustix::fs::open(path, LOOK | OFlags::NOFOLLOW, Mode::empty()).ok()?;
         let stat = rustix::fs::fstat(&fd).ok()?;
-        Some(Opened { fd, stat, name: path.to_owned() })
+        Some(OpenEntry { fd, stat, name: path.to_owned() })
     }
 
     pub(crate) fn kind(&self) -> FileType {

@@ -15,24 +15,24 @@ pub(crate) fn relative(text: &str, roots: &[&Path]) -> Result<PathBuf, ToolFailu
         return Err(invalid(text!("The path is empty. Give a path relative to the project root; \".\" is the root.")));
     }
     if text.contains('\0') {
-        return Err(invalid(text!("The path {path} contains a NUL byte. Write it without.", path = shown(text))));
+        return Err(invalid(text!("The path {path} contains a NUL byte. Write it without.", path = quoted(text))));
     }
     if text.len() > LONGEST {
         return Err(invalid(text!(
             "The path {path} has {bytes} bytes; {most} are the most.",
-            path = shown(text),
+            path = quoted(text),
             bytes = text.len(),
             most = LONGEST
         )));
     }
     // A shell would expand this to a home folder.
     if text == "~" || text.starts_with("~/") {
-        return Err(outside(text));
+        return Err(outside_error(text));
     }
     if !text.starts_with('/') {
         return Ok(PathBuf::from(text));
     }
-    below(Path::new(text), roots).map(|rest| with_final_slash(rest, text)).ok_or_else(|| outside(text))
+    below(Path::new(text), roots).map(|rest| with_final_slash(rest, text)).ok_or_else(|| outside_error(text))
 }
 
 /// Returns the part of an absolute path below the root; "." for the root itself.
@@ -60,20 +60,20 @@ pub(crate) fn names_a_folder(path: &Path) -> bool {
 }
 
 /// Returns a path in quotes, shortened for a message.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 200;
     let short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() { format!("{short:?}...") } else { format!("{short:?}") }
 }
 
 /// Returns the error for a path that is not below the root.
-pub(crate) fn outside(text: &str) -> ToolFailure {
+pub(crate) fn outside_error(text: &str) -> ToolFailure {
     ToolFailure::new(
         ErrorCode::PermissionDenied,
         text!(
             "{path} is outside the project root, where tools cannot go. Use a path relative to the root, such as \
              \"src/main.rs\".",
-            path = shown(text)
+            path = quoted(text)
         ),
     )
 }
@@ -85,8 +85,8 @@ pub(crate) fn link_outside(text: &str, link: &str) -> ToolFailure {
         text!(
             "{path} leads out of the project by the link {link}; tools do not follow it. Work with files below the \
              root.",
-            path = shown(text),
-            link = shown(link)
+            path = quoted(text),
+            link = quoted(link)
         ),
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::names;
 use crate::root::failure::of_system;
-use crate::root::path_arg::{link_outside, outside, shown};
+use crate::root::path_arg::{link_outside, outside_error, quoted};
 use crate::root::resolve::{Last, ResolveError};
 use crate::root::walk::{Order, Walk};
 use crate::root::{Root, folder};
@@ -29,7 +29,7 @@ pub(super) fn explain(root: &Root, error: ResolveError, path: &str, relative: &P
         ResolveError::Outside => {
             let failure = match root.link_of(relative) {
                 Some(link) => link_outside(path, &link),
-                None => outside(path),
+                None => outside_error(path),
             };
             with_relative_spelling(root, failure, path)
         }
@@ -37,19 +37,19 @@ pub(super) fn explain(root: &Root, error: ResolveError, path: &str, relative: &P
             let close = close_to(root, relative);
             let message = match (errno, close.first()) {
                 (Errno::NOENT, None) => {
-                    text!("{path} does not exist. Use list_files to see what is there.", path = shown(path))
+                    text!("{path} does not exist. Use list_files to see what is there.", path = quoted(path))
                 }
                 (Errno::NOENT, Some(close)) => {
-                    text!("{path} does not exist. Did you mean {close}?", path = shown(path), close = shown(close))
+                    text!("{path} does not exist. Did you mean {close}?", path = quoted(path), close = quoted(close))
                 }
                 (_, None) => text!(
                     "{path} goes through a file as if it were a folder. Use list_files to see what is there.",
-                    path = shown(path)
+                    path = quoted(path)
                 ),
                 (_, Some(close)) => text!(
                     "{path} goes through a file as if it were a folder. Did you mean {close}?",
-                    path = shown(path),
-                    close = shown(close)
+                    path = quoted(path),
+                    close = quoted(close)
                 ),
             };
             ToolFailure::new(ErrorCode::NotFound, message).suggest(close)

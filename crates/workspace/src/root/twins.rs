@@ -29,7 +29,7 @@ pub(crate) struct Unknown {
 }
 
 impl<'w> Twins<'w> {
-    pub(crate) fn of(root: &'w Root) -> Twins<'w> {
+    pub(crate) fn new(root: &'w Root) -> Twins<'w> {
         Twins { root, stop: None, found: OnceLock::new() }
     }
 
@@ -65,6 +65,6 @@ fn blocked_files(root: &Root, stop: Option<&Stop>) -> Result<HashMap<Number, Str
         }
         ControlFlow::Continue(())
     });
-    let complete = report.begun(".").is_ok_and(|report| report.complete);
+    let complete = report.check_start(".").is_ok_and(|report| report.complete);
     if complete { Ok(found) } else { Err(Unknown { most: MOST_ENTRIES }) }
 }

@@ -16,7 +16,7 @@ use crate::names;
 use crate::root::folder::{self, Item};
 use crate::root::hops::{FolderFd, Hop};
 use crate::root::ignores::Ignores;
-use crate::root::opened::Opened;
+use crate::root::opened::OpenEntry;
 use crate::root::{Root, failure};
 use crate::stop::Stop;
 use rustix::fs::FileType;
@@ -79,7 +79,7 @@ impl WalkReport {
     ///
     /// # Errors
     /// The folder where the walk began could not be read; `path` is its name in the message.
-    pub(crate) fn begun(self, path: &str) -> Result<WalkReport, ToolFailure> {
+    pub(crate) fn check_start(self, path: &str) -> Result<WalkReport, ToolFailure> {
         match self.not_begun {
             Some(errno) => Err(failure::walk_start_failure(errno, path)),
             None => Ok(self),
@@ -92,14 +92,14 @@ pub(crate) trait Visitor: Sync {
     /// The data that one thread keeps between its visits.
     type State;
     /// The result of a visit.
-    type Found: Send;
+    type Output: Send;
 
     fn state(&self) -> Self::State;
 
-    fn visit(&self, state: &mut Self::State, run: EntryRun<'_>) -> Self::Found;
+    fn visit(&self, state: &mut Self::State, run: EntryRun<'_>) -> Self::Output;
 
     /// Returns the approximate size of a result in bytes.
-    fn size(found: &Self::Found) -> usize;
+    fn size(found: &Self::Output) -> usize;
 }
 
 /// Consecutive entries of one folder.
@@ -156,7 +156,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Starts the walk at this folder.
-    pub(crate) fn from(mut self, folder: &Opened) -> Walk<'w> {
+    pub(crate) fn from(mut self, folder: &OpenEntry) -> Walk<'w> {
         self.git = folder.name.components().any(|name| name.as_os_str() == ".git");
         self.start.name.clone_from(&folder.name);
         self
@@ -205,7 +205,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Calls `take` with the results of `visitor` in the order of the entries, until it breaks.
-    pub(crate) fn visit<V: Visitor>(self, visitor: &V, take: impl FnMut(V::Found) -> ControlFlow<()>) -> WalkReport {
+    pub(crate) fn visit<V: Visitor>(self, visitor: &V, take: impl FnMut(V::Output) -> ControlFlow<()>) -> WalkReport {
         let shared = SharedWalk {
             walk: &self,
             visitor,
@@ -285,7 +285,7 @@ struct ListOnly;
 
 impl Visitor for ListOnly {
     type State = ();
-    type Found = Vec<Node>;
+    type Output = Vec<Node>;
 
     fn state(&self) {}
 
@@ -355,7 +355,7 @@ struct TaskPlace {
 struct SharedWalk<'w, V: Visitor> {
     walk: &'w Walk<'w>,
     visitor: &'w V,
-    queue: Mutex<TaskQueue<V::Found>>,
+    queue: Mutex<TaskQueue<V::Output>>,
     changed: Condvar,
     /// Whether no more outcomes are needed.
     is_over: AtomicBool,
@@ -407,7 +407,7 @@ impl<V: Visitor> Drop for EndOfWalk<'_, '_, V> {
 }
 
 impl<V: Visitor> SharedWalk<'_, V> {
-    fn lock(&self) -> MutexGuard<'_, TaskQueue<V::Found>> {
+    fn lock(&self) -> MutexGuard<'_, TaskQueue<V::Output>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -415,7 +415,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    fn wait<'q>(&self, mut queue: MutexGuard<'q, TaskQueue<V::Found>>) -> MutexGuard<'q, TaskQueue<V::Found>> {
+    fn wait<'q>(&self, mut queue: MutexGuard<'q, TaskQueue<V::Output>>) -> MutexGuard<'q, TaskQueue<V::Output>> {
         queue.waiting += 1;
         let mut queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         queue.waiting -= 1;
@@ -437,7 +437,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
     }
 
     /// Takes the outcomes in the order.
-    fn emit(&self, mut take: impl FnMut(V::Found) -> ControlFlow<()>) -> WalkReport {
+    fn emit(&self, mut take: impl FnMut(V::Output) -> ControlFlow<()>) -> WalkReport {
         let _end = EndOfWalk(self);
         let walk = self.walk;
         let mut report = WalkReport { complete: true, unreadable: 0, not_begun: None };
@@ -493,7 +493,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
     }
 
     /// Returns the outcome of the next job in the order. Returns `None` if a panic in another thread ended the walk.
-    fn outcome(&self, turn: NextTask<V::Found>, state: &mut V::State) -> Option<TaskOutcome<V::Found>> {
+    fn outcome(&self, turn: NextTask<V::Output>, state: &mut V::State) -> Option<TaskOutcome<V::Output>> {
         let job = match turn {
             NextTask::Shared(job) => job,
             NextTask::Own(work) => return Some(self.run(work, state).0),
@@ -525,11 +525,11 @@ impl<V: Visitor> SharedWalk<'_, V> {
     /// Does a job, without the lock, and stores its outcome.
     fn finish<'q>(
         &'q self,
-        queue: MutexGuard<'q, TaskQueue<V::Found>>,
+        queue: MutexGuard<'q, TaskQueue<V::Output>>,
         job: Arc<TaskPlace>,
         work: Task,
         state: &mut V::State,
-    ) -> MutexGuard<'q, TaskQueue<V::Found>> {
+    ) -> MutexGuard<'q, TaskQueue<V::Output>> {
         drop(queue);
         let (outcome, size) = self.run(work, state);
         let mut queue = self.lock();
@@ -542,7 +542,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
     }
 
     /// Does the work. Also returns the size of the outcome.
-    fn run(&self, work: Task, state: &mut V::State) -> (TaskOutcome<V::Found>, usize) {
+    fn run(&self, work: Task, state: &mut V::State) -> (TaskOutcome<V::Output>, usize) {
         let walk = self.walk;
         match work {
             Task::Run { nodes, hop, .. } => {
@@ -574,7 +574,7 @@ impl<V: Visitor> SharedWalk<'_, V> {
         }
     }
 
-    fn visit(&self, nodes: Vec<Node>, hop: Hop, state: &mut V::State) -> V::Found {
+    fn visit(&self, nodes: Vec<Node>, hop: Hop, state: &mut V::State) -> V::Output {
         let walk = self.walk;
         let folder = nodes[0].name.parent().unwrap_or(Path::new("")).to_owned();
         let run = EntryRun { nodes, folder, hop, root: walk.root, stop: walk.stop, is_over: &self.is_over };
@@ -603,10 +603,10 @@ mod tests {
             ControlFlow::Continue(())
         });
         assert_eq!(names, [Path::new("a/b")]);
-        assert_eq!(report.begun("a").map(|report| (report.complete, report.unreadable)), Ok((true, 1)));
+        assert_eq!(report.check_start("a").map(|report| (report.complete, report.unreadable)), Ok((true, 1)));
         fs::remove_dir_all(home.path().join("a")).expect("it can be removed");
         let gone = Walk::new(&root, Order::Breadth, &stop).from(&start).each(|_| panic!("nothing is there"));
-        let failure = gone.begun("a").expect_err("it is gone");
+        let failure = gone.check_start("a").expect_err("it is gone");
         assert_eq!(failure.code, toolfence_protocol::ErrorCode::NotFound, "{}", failure.message);
     }
 
@@ -615,7 +615,7 @@ mod tests {
 
     impl Visitor for Names {
         type State = usize;
-        type Found = Vec<PathBuf>;
+        type Output = Vec<PathBuf>;
 
         fn state(&self) -> usize {
             0
@@ -702,7 +702,7 @@ mod tests {
         struct Panics;
         impl Visitor for Panics {
             type State = ();
-            type Found = ();
+            type Output = ();
             fn state(&self) {}
             fn visit(&self, (): &mut (), run: EntryRun<'_>) {
                 assert!(!run.nodes.iter().any(|node| node.name.ends_with("7")), "this entry is not visited");

@@ -5,7 +5,7 @@
 
 use super::Moment;
 use super::plan::{MOST_HASHED, Side, digest_of, digest_of_link};
-use super::remove::{self, Visited};
+use super::remove::{self, VisitedEntry};
 use crate::digest::Digest;
 use crate::encoding::as_text;
 use crate::stat::Stamp;
@@ -42,8 +42,8 @@ pub(super) struct ListedEntry {
 pub(super) fn of_folder(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Vec<ListedEntry>> {
     let mut list = Vec::new();
     let (mut room, mut read) = (MOST_BYTES, MOST_READ);
-    let is_whole = remove::walk(folder, name, &mut |Visited { folder, name, path, stat }| {
-        let stamp = Stamp::of(stat);
+    let is_whole = remove::walk(folder, name, &mut |VisitedEntry { folder, name, path, stat }| {
+        let stamp = Stamp::new(stat);
         let digest = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if stamp.bytes() <= MOST_HASHED.min(read) => {
                 read -= stamp.bytes();
@@ -69,8 +69,8 @@ pub(super) fn is_unchanged(
     latest: Option<(i64, i64)>,
     list: Option<&[ListedEntry]>,
 ) -> bool {
-    let is_old = |entry: &Visited<'_>| {
-        latest.is_some_and(|(seconds, nanoseconds)| Moment::of(entry.stat) < Moment(seconds, nanoseconds))
+    let is_old = |entry: &VisitedEntry<'_>| {
+        latest.is_some_and(|(seconds, nanoseconds)| Moment::changed_at(entry.stat) < Moment(seconds, nanoseconds))
     };
     let Some(list) = list else {
         return remove::walk(folder, name, &mut |entry| is_old(&entry)).unwrap_or(false);
@@ -86,7 +86,7 @@ pub(super) fn is_unchanged(
 }
 
 impl ListedEntry {
-    fn is_content_of(&self, Visited { folder, name, stat, .. }: &Visited<'_>) -> bool {
+    fn is_content_of(&self, VisitedEntry { folder, name, stat, .. }: &VisitedEntry<'_>) -> bool {
         if stat.st_mode != self.mode {
             return false;
         }
@@ -95,7 +95,7 @@ impl ListedEntry {
             FileType::Directory => true,
             FileType::Symlink => digest_of_link(*folder, name) == self.digest,
             FileType::RegularFile if self.digest.is_some() => digest_of(*folder, name) == self.digest,
-            _ => self.stamp.is_content_of(&Stamp::of(stat)),
+            _ => self.stamp.is_content_of(&Stamp::new(stat)),
         }
     }
 }

@@ -64,7 +64,7 @@ pub struct Moment(i64, i64);
 
 impl Moment {
     /// Returns the time of an entry's last change.
-    pub fn of(stat: &Stat) -> Moment {
+    pub fn changed_at(stat: &Stat) -> Moment {
         #[allow(clippy::useless_conversion, reason = "the types of these fields differ between systems")]
         Moment(stat.st_ctime.into(), stat.st_ctime_nsec as i64)
     }
@@ -87,12 +87,12 @@ impl Moment {
     pub fn next(place: &Path) -> io::Result<Moment> {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
         let file = tempfile_in(place)?;
-        let first = Moment::of(&rustix::fs::fstat(&file)?);
+        let first = Moment::changed_at(&rustix::fs::fstat(&file)?);
         loop {
             std::thread::sleep(std::time::Duration::from_millis(1));
             // A change of the mode always updates the ctime, which shows that the clock has ticked.
             rustix::fs::fchmod(&file, Mode::RUSR)?;
-            let now = Moment::of(&rustix::fs::fstat(&file)?);
+            let now = Moment::changed_at(&rustix::fs::fstat(&file)?);
             if now > first {
                 return Ok(now);
             }
@@ -104,7 +104,7 @@ impl Moment {
 /// changed if an entry in it was created, removed or renamed.
 pub fn is_unchanged_since(root: &Root, path: &Path, since: Moment) -> bool {
     // A change in the same tick as `since` was made after it.
-    root.stat_exact(path).is_ok_and(|stat| Moment::of(&stat) < since)
+    root.stat_exact(path).is_ok_and(|stat| Moment::changed_at(&stat) < since)
 }
 
 /// Creates a file without a name.
@@ -218,7 +218,7 @@ impl Stash {
     /// # Errors
     /// The entry cannot be moved, for instance because it is on another file system, or the project's entry cannot be
     /// read.
-    pub fn put(
+    pub fn plan_entry(
         &mut self,
         root: &Root,
         path: &Path,
@@ -426,7 +426,7 @@ impl Stash {
             (Err(errno), Side::Absent) => errno == Errno::NOENT,
             (Ok(stat), Side::Mode(mode)) => stat.st_mode & 0o7777 == *mode,
             (Ok(stat), Side::Entry { .. }) if !to.is_folder() => {
-                Side::of(above.as_fd(), name, &stat).has_content_of(to)
+                Side::new(above.as_fd(), name, &stat).has_content_of(to)
             }
             _ => false,
         }
@@ -568,7 +568,7 @@ impl Stash {
         let Side::Entry { stamp, mode, .. } = side else { return true };
         let name = number.to_string();
         let Ok(stat) = stat_at(self.entries.as_fd(), name.as_str().as_ref()) else { return false };
-        if stat.st_mode != *mode || !Stamp::of(&stat).is_content_of(stamp) {
+        if stat.st_mode != *mode || !Stamp::new(&stat).is_content_of(stamp) {
             return false;
         }
         // The rename changes the ctime of the folder itself, so its entries are compared instead.
@@ -585,13 +585,13 @@ impl Stash {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Side::Absent),
             Err(errno) => return Err(failed(errno)),
         };
-        let mut side = Side::of(above.as_fd(), name, &stat);
-        let mut has_changed = Moment::of(&stat) >= since;
+        let mut side = Side::new(above.as_fd(), name, &stat);
+        let mut has_changed = Moment::changed_at(&stat) >= since;
         let bytes = |stat: &Stat| u64::try_from(stat.st_size).unwrap_or(0);
         if side.is_folder() {
-            let mut is_old = |entry: remove::Visited<'_>| {
+            let mut is_old = |entry: remove::VisitedEntry<'_>| {
                 self.replaced_bytes += bytes(entry.stat);
-                Moment::of(entry.stat) < since
+                Moment::changed_at(entry.stat) < since
             };
             has_changed = has_changed || !remove::walk(above.as_fd(), name, &mut is_old).map_err(failed)?;
         } else {
@@ -608,7 +608,7 @@ impl Stash {
     /// Returns the stash's entry with this name.
     fn stashed_side(&self, name: &str) -> rustix::io::Result<Side> {
         let stat = stat_at(self.entries.as_fd(), name.as_ref())?;
-        Ok(Side::of(self.entries.as_fd(), name.as_ref(), &stat))
+        Ok(Side::new(self.entries.as_fd(), name.as_ref(), &stat))
     }
 
     /// Syncs the entries, because they come from an overlay that is mounted `volatile`, which does not sync its files.

@@ -74,8 +74,8 @@ pub(super) enum Side {
 
 impl Side {
     /// Returns the entry with this name and status.
-    pub(super) fn of(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Side {
-        let stamp = Stamp::of(stat);
+    pub(super) fn new(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Side {
+        let stamp = Stamp::new(stat);
         let digest = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if stamp.bytes() <= MOST_HASHED => digest_of(folder, name),
             FileType::Symlink => digest_of_link(folder, name),
@@ -86,12 +86,12 @@ impl Side {
 
     /// Returns the entry with this name and status. Does not read the file if it is still the one of `known`.
     pub(super) fn of_known(folder: BorrowedFd<'_>, name: &OsStr, stat: &Stat, known: &Side) -> Side {
-        let now = Stamp::of(stat);
+        let now = Stamp::new(stat);
         match known {
             Side::Entry { stamp, digest, .. } if stamp.is_content_of(&now) => {
                 Side::Entry { stamp: now, mode: stat.st_mode, digest: *digest, latest: None, list: None }
             }
-            _ => Side::of(folder, name, stat),
+            _ => Side::new(folder, name, stat),
         }
     }
 
@@ -168,7 +168,7 @@ impl Side {
 
     /// Returns `true` if this is the entry with that status, regardless of its current content.
     pub(super) fn is_file(&self, stat: &Stat) -> bool {
-        matches!(self, Side::Entry { stamp, .. } if stamp.file() == Stamp::of(stat).file())
+        matches!(self, Side::Entry { stamp, .. } if stamp.file() == Stamp::new(stat).file())
     }
 }
 
@@ -222,7 +222,7 @@ impl Plan {
 
 /// Returns the digest of the target of a link.
 pub(super) fn digest_of_link(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> {
-    rustix::fs::readlinkat(folder, name, Vec::new()).ok().map(|target| Digest::of(target.as_bytes()))
+    rustix::fs::readlinkat(folder, name, Vec::new()).ok().map(|target| Digest::compute(target.as_bytes()))
 }
 
 /// Returns the digest of a file; `None` if it cannot be read.
@@ -231,5 +231,5 @@ pub(super) fn digest_of(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Digest> 
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
     let mut content = Vec::new();
     file.take(MOST_HASHED).read_to_end(&mut content).ok()?;
-    Some(Digest::of(&content))
+    Some(Digest::compute(&content))
 }

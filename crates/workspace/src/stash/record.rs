@@ -107,7 +107,7 @@ impl Stash {
     /// Returns the bytes of all files in the stash.
     pub(crate) fn bytes(&self) -> u64 {
         let mut bytes = 0;
-        let mut add = |entry: super::remove::Visited<'_>| {
+        let mut add = |entry: super::remove::VisitedEntry<'_>| {
             bytes += u64::try_from(entry.stat.st_size).unwrap_or(0);
             true
         };
@@ -129,7 +129,7 @@ impl Stash {
 
     /// Returns the paths that the exchange changed, with their states before it and now.
     pub(crate) fn changes(&self, root: &Root, contents: &mut Contents) -> Vec<StashedChange> {
-        let mut survey = Survey { root, contents, twins: Twins::of(root), room: MOST_ENTRIES };
+        let mut survey = Survey { root, contents, twins: Twins::new(root), room: MOST_ENTRIES };
         let mut changes = Vec::new();
         for (number, swap) in self.plan.swaps.iter().enumerate() {
             if !swap.is_recorded || !swap.is_exchanged {
@@ -154,7 +154,7 @@ impl Stash {
 fn is_content(state: &State, digest: Option<Digest>) -> bool {
     match (state, digest) {
         (State::File { content, .. }, Some(digest)) => *content == digest,
-        (State::Link { target }, Some(digest)) => Digest::of(target.as_os_str().as_bytes()) == digest,
+        (State::Link { target }, Some(digest)) => Digest::compute(target.as_os_str().as_bytes()) == digest,
         (State::File { .. } | State::Link { .. } | State::Nothing, None) => false,
         (_, digest) => digest.is_none(),
     }
@@ -185,7 +185,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     fn keep(&mut self, content: &[u8]) -> Digest {
-        let digest = Digest::of(content);
+        let digest = Digest::compute(content);
         if self.bytes.saturating_add(content.len() as u64) <= MOST_BYTES && !self.kept.contains_key(&digest) {
             self.bytes += content.len() as u64;
             self.kept.insert(digest, content.to_owned());

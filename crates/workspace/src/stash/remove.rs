@@ -58,7 +58,7 @@ fn clear(folder: &OwnedFd, top: &OwnedFd, number: &mut u64, waiting: &mut Vec<Os
 }
 
 /// An entry that [`walk`] found.
-pub(super) struct Visited<'v> {
+pub(super) struct VisitedEntry<'v> {
     pub(super) folder: BorrowedFd<'v>,
     pub(super) name: &'v OsStr,
     /// Relative to the folder of the walk.
@@ -74,14 +74,14 @@ pub(super) struct Visited<'v> {
 pub(super) fn walk(
     place: BorrowedFd<'_>,
     name: &OsStr,
-    accepts: &mut dyn FnMut(Visited<'_>) -> bool,
+    accepts: &mut dyn FnMut(VisitedEntry<'_>) -> bool,
 ) -> rustix::io::Result<bool> {
     fn enter(
         place: BorrowedFd<'_>,
         name: &OsStr,
         at: &Path,
         depth: usize,
-        accepts: &mut dyn FnMut(Visited<'_>) -> bool,
+        accepts: &mut dyn FnMut(VisitedEntry<'_>) -> bool,
     ) -> rustix::io::Result<bool> {
         if depth == DEEPEST {
             return Err(Errno::NAMETOOLONG);
@@ -91,7 +91,7 @@ pub(super) fn walk(
             let stat = stat_at(folder.as_fd(), &name)?;
             let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
             let path = at.join(&name);
-            let visited = Visited { folder: folder.as_fd(), name: &name, path: &path, stat: &stat };
+            let visited = VisitedEntry { folder: folder.as_fd(), name: &name, path: &path, stat: &stat };
             if !accepts(visited) || (is_folder && !enter(folder.as_fd(), &name, &path, depth + 1, accepts)?) {
                 return Ok(false);
             }

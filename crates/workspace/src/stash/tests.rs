@@ -68,7 +68,7 @@ fn stash(home: &Path, root: &Root, since: Moment) -> Result<Stash, ExchangeError
         ("was_folder", "was_folder", true),
         ("sub/link", "link", false),
     ] {
-        stash.put(root, Path::new(path), (next.as_fd(), name.as_ref()), replaces, since)?;
+        stash.plan_entry(root, Path::new(path), (next.as_fd(), name.as_ref()), replaces, since)?;
     }
     for path in ["gone.txt", "tree"] {
         stash.remove(root, Path::new(path), since)?;
@@ -273,7 +273,7 @@ fn files_saved_during_an_exchange_are_not_lost() {
         let mut stash = Stash::create(&home.path().join("stashes")).expect("a stash can be made");
         for name in &names {
             let entry = (next.as_fd(), name.as_ref());
-            stash.put(&root, Path::new(name), entry, true, since).expect("it can be planned");
+            stash.plan_entry(&root, Path::new(name), entry, true, since).expect("it can be planned");
         }
         let begun = AtomicBool::new(false);
         let saved = std::thread::scope(|scope| {

@@ -7,7 +7,7 @@ use crate::stash::{Stash, SwapEffect, Trust};
 use crate::state::{Change, State};
 use crate::undo::format::{self, Kind, Net, RecordPart, lines, parts};
 use crate::undo::restore::{self, Unrestored};
-use crate::undo::{History, Listed, plan};
+use crate::undo::{History, ListedTurn, plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ const MOST: u64 = 64 << 20;
 #[non_exhaustive]
 pub struct Outcome {
     /// The turn that was undone or redone.
-    pub turn: Listed,
+    pub turn: ListedTurn,
     /// The names that were restored.
-    pub done: Vec<Done>,
+    pub done: Vec<Restored>,
     /// The names that were skipped.
     pub refused: Vec<Refused>,
     /// For [`History::undo`]: newer turns of which no name could be restored.
@@ -33,7 +33,7 @@ pub struct Outcome {
 /// A name that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Done {
+pub struct Restored {
     /// The name for display on one line.
     pub name: String,
     /// The effect: `removed`, `restored`, `changed back`, `mode 644`, ...
@@ -54,7 +54,7 @@ pub struct Refused {
 }
 
 impl Outcome {
-    fn new(turn: Listed) -> Outcome {
+    fn new(turn: ListedTurn) -> Outcome {
         Outcome { turn, done: Vec::new(), refused: Vec::new(), skipped: Vec::new() }
     }
 
@@ -64,7 +64,7 @@ impl Outcome {
     }
 }
 
-impl Done {
+impl Restored {
     /// Returns the name and the effect on one line.
     pub fn text(&self) -> Text {
         match self.by_others {
@@ -85,7 +85,7 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Done {
+impl fmt::Display for Restored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text().fmt(f)
     }
@@ -123,16 +123,16 @@ impl History {
     /// The errors of [`undo`](History::undo).
     pub fn undo_turn(&self, workspace: &Workspace, number: u64) -> Result<Option<Outcome>> {
         let stack = self.stack(workspace.root());
-        let turn = stack.done.contains(&number).then(|| stack.listed(number)).flatten();
+        let turn = stack.done.contains(&number).then(|| stack.list_entry(number)).flatten();
         turn.map(|turn| self.undo_listed(workspace, turn)).transpose()
     }
 
     /// Returns the turns that are not undone, newest first.
-    pub fn undoable(&self, workspace: &Workspace) -> Vec<Listed> {
+    pub fn undoable(&self, workspace: &Workspace) -> Vec<ListedTurn> {
         self.stack(workspace.root()).undoable().collect()
     }
 
-    fn undo_listed(&self, workspace: &Workspace, turn: Listed) -> Result<Outcome> {
+    fn undo_listed(&self, workspace: &Workspace, turn: ListedTurn) -> Result<Outcome> {
         self.apply(workspace.root(), Kind::Undo(turn.number), turn.clone(), self.backwards(turn.number)?)
     }
 
@@ -144,7 +144,7 @@ impl History {
         let root = workspace.root();
         let stack = self.stack(root);
         let Some((undo, turn)) = stack.undone.last() else { return Ok(None) };
-        let Some(turn) = stack.listed(*turn) else { return Ok(None) };
+        let Some(turn) = stack.list_entry(*turn) else { return Ok(None) };
         self.apply(root, Kind::Redo(*undo), turn, self.backwards(*undo)?).map(Some)
     }
 
@@ -168,7 +168,7 @@ impl History {
     /// A record cannot be read.
     pub fn would_undo_turn(&self, workspace: &Workspace, number: u64) -> Result<Option<Outcome>> {
         let stack = self.stack(workspace.root());
-        let turn = stack.done.contains(&number).then(|| stack.listed(number)).flatten();
+        let turn = stack.done.contains(&number).then(|| stack.list_entry(number)).flatten();
         let turn = turn.into_iter().map(|turn| (turn, number));
         Ok(self.would_apply(workspace.root(), turn, 1)?.pop())
     }
@@ -182,14 +182,14 @@ impl History {
         let root = workspace.root();
         let stack = self.stack(root);
         let last = stack.undone.iter().rev().take(turns);
-        let turns = last.filter_map(|(undo, turn)| stack.listed(*turn).map(|turn| (turn, *undo)));
+        let turns = last.filter_map(|(undo, turn)| stack.list_entry(*turn).map(|turn| (turn, *undo)));
         self.would_apply(root, turns, usize::MAX)
     }
 
     fn would_apply(
         &self,
         root: &Root,
-        turns: impl Iterator<Item = (Listed, u64)>,
+        turns: impl Iterator<Item = (ListedTurn, u64)>,
         most: usize,
     ) -> Result<Vec<Outcome>> {
         let mut dry_run = DryRun::default();
@@ -291,7 +291,7 @@ impl History {
         }
     }
 
-    fn apply(&self, root: &Root, kind: Kind, turn: Listed, parts: Vec<RecordPart>) -> Result<Outcome> {
+    fn apply(&self, root: &Root, kind: Kind, turn: ListedTurn, parts: Vec<RecordPart>) -> Result<Outcome> {
         if root.is_gone() {
             let gone = text!("the project {path} is gone", path = root.path().display().to_string());
             return Err(Error::with_kind(ErrorKind::NotFound, gone));
@@ -342,7 +342,7 @@ impl History {
             if done.is_err() {
                 failed.insert(step.name.clone());
                 // An earlier step of the same name may have succeeded.
-                outcome.done.retain(|done| done.name != names::shown(&step.name));
+                outcome.done.retain(|done| done.name != names::display(&step.name));
             } else if step.after != *to {
                 continue; // a later step completes the change of the name
             }
@@ -442,7 +442,7 @@ impl Outcome {
                 SwapEffect::Replaced => text!("changed back"),
                 SwapEffect::Mode(mode) => text!("mode {mode}", mode = format!("{mode:o}")),
             };
-            self.push_done(Done { name: names::shown(path), what, by_others: false });
+            self.push_done(Restored { name: names::display(path), what, by_others: false });
         }
         let skipped = skipped.into_iter().map(|(number, why)| {
             let path = stash.effect(number, is_forward).0.to_owned();
@@ -462,13 +462,13 @@ impl Outcome {
     }
 
     /// Adds a name that was restored. Replaces the outcome of an earlier step for the same name.
-    fn push_done(&mut self, done: Done) {
+    fn push_done(&mut self, done: Restored) {
         self.done.retain(|earlier| earlier.name != done.name);
         self.done.push(done);
     }
 
     fn push_refused(&mut self, name: &Path, why: Unrestored) {
-        let name = names::shown(name);
+        let name = names::display(name);
         if self.refused.iter().all(|refused| refused.name != name) {
             self.refused.push(Refused { name, why });
         }
@@ -482,7 +482,7 @@ impl Outcome {
     ) {
         match done {
             Ok(lost) => {
-                let name = names::shown(&change.name);
+                let name = names::display(&change.name);
                 let mut what = effect_of(&change.before, &change.after);
                 if !lost.is_empty() {
                     what = text!(
@@ -491,7 +491,7 @@ impl Outcome {
                         attributes = Text::join(lost, ", ")
                     );
                 }
-                self.push_done(Done { name, what, by_others: by_others.contains(&change.name) });
+                self.push_done(Restored { name, what, by_others: by_others.contains(&change.name) });
             }
             Err(why) => self.push_refused(&change.name, why),
         }

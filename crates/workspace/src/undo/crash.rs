@@ -23,7 +23,7 @@ const PATCH: &str =
 
 type Files = BTreeMap<PathBuf, String>;
 
-fn opened(home: &Path) -> (Arc<History>, Arc<Workspace>) {
+fn open_project(home: &Path) -> (Arc<History>, Arc<Workspace>) {
     opened_with(home, Limits::default())
 }
 
@@ -49,7 +49,7 @@ fn exchange(home: &Path, workspace: &Workspace, next: &[(&str, &str)], gone: &[&
     let folder = fs::File::open(&at).expect("it is there");
     for entry in fs::read_dir(&at).expect("it is there").map(|entry| entry.expect("it can be read").file_name()) {
         let is_there = replaces.iter().any(|name| entry == *name);
-        stash.put(root, entry.as_ref(), (folder.as_fd(), &entry), is_there, since).expect("it can be planned");
+        stash.plan_entry(root, entry.as_ref(), (folder.as_fd(), &entry), is_there, since).expect("it can be planned");
     }
     for name in gone {
         stash.remove(root, name.as_ref(), since).expect("it can be planned");
@@ -189,7 +189,7 @@ fn killed_at_every_step_the_history_opens_and_undoes() {
                 let known = [&from, &to].iter().any(|files| files.get(name) == Some(state)) || state == "644 first\n";
                 assert!(known, "{what} at {point}: {name:?} {state}");
             }
-            let (history, workspace) = opened(home.path());
+            let (history, workspace) = open_project(home.path());
             while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
                 assert!(outcome.refused.is_empty(), "{what} at {point}: {outcome:?}");
             }
@@ -218,7 +218,7 @@ fn killed_at_every_step_exchanges_are_recovered_and_undone() {
             assert_eq!(child("exchanges", home.path(), point).is_none(), point > 0, "at {point}");
             let is_killed = undo_at > 0 && child("undo all", home.path(), undo_at).is_none();
             let when = format!("at {point}, and then at {undo_at}");
-            let (history, workspace) = opened(home.path());
+            let (history, workspace) = open_project(home.path());
             while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
                 assert!(outcome.refused.is_empty(), "{when}: {outcome:?}");
             }
@@ -255,7 +255,7 @@ fn killed_at_every_step_a_file_of_any_size_is_moved_back() {
         let large = fs::File::create(&path).expect("it can be made");
         large.set_len(80 << 20).expect("it can grow");
         is_killed = child("large", home.path(), point).is_none();
-        let (history, workspace) = opened(home.path());
+        let (history, workspace) = open_project(home.path());
         removed += usize::from(!path.exists());
         while let Some(outcome) = history.undo(&workspace).expect("it can be written") {
             assert!(outcome.refused.is_empty(), "at {point}: {outcome:?}");
@@ -282,10 +282,10 @@ fn killed_at_every_step_no_stash_outlives_its_turn() {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
         scene(home.path());
         assert_eq!(child("dropped", home.path(), point), None, "at {point}");
-        let (history, workspace) = opened(home.path());
+        let (history, workspace) = open_project(home.path());
         let turns = history.list(&workspace).expect("it can be read").len();
         drop((history, workspace));
-        opened(home.path());
+        open_project(home.path());
         assert_eq!(stashes(home.path()), turns, "at {point}");
     }
 }
@@ -359,7 +359,7 @@ fn changes_of_tools_are_undone_after_a_power_failure_at_any_step() {
 }
 
 fn undone_after(home: &Path, old: &Files, can_redo: bool, when: &str) {
-    let (history, workspace) = opened(home);
+    let (history, workspace) = open_project(home);
     if can_redo {
         let redone = history.redo(&workspace).expect("it can be written").expect("there is an undo");
         assert!(redone.refused.is_empty() && redone.done.len() > 4, "{when}: {redone:?}");

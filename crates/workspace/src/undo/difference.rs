@@ -77,7 +77,7 @@ impl History {
     }
 
     fn difference(&self, path: &Path, before: &State, after: &State, contents: &Contents) -> Difference {
-        let name = names::shown(path);
+        let name = names::display(path);
         let content = |state: &State| {
             let (digest, bytes) = state.content()?;
             Some(contents.get(digest).map(<[u8]>::to_vec).or_else(|| self.objects.get(digest, bytes)))
@@ -117,13 +117,13 @@ impl History {
 fn describe_other_changes(name: &str, before: &State, after: &State) -> Text {
     let octal = |mode: &u32| format!("{mode:o}");
     let gone = match before {
-        State::Link { target } => text!("Link {name} to {target} went.\n", name, target = names::shown(target)),
+        State::Link { target } => text!("Link {name} to {target} went.\n", name, target = names::display(target)),
         State::Folder { .. } if *after == State::Nothing => text!("Folder {name} was removed.\n", name),
         _ => Text::default(),
     };
     let come = match (before, after) {
         (_, State::Link { target }) => {
-            text!("Link {name} to {target} was made.\n", name, target = names::shown(target))
+            text!("Link {name} to {target} was made.\n", name, target = names::display(target))
         }
         (State::Folder { mode: old, .. }, State::Folder { mode, .. }) if old != mode => {
             text!("Folder {name}: old mode {old}, new mode {new}\n", name, old = octal(old), new = octal(mode))

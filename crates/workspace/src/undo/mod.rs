@@ -19,7 +19,7 @@ mod stack;
 mod tests;
 mod turn;
 
-pub use apply::{Done, Outcome, Refused};
+pub use apply::{Outcome, Refused, Restored};
 pub use difference::Difference;
 pub use restore::Unrestored;
 pub(crate) use restore::is_protected;
@@ -89,7 +89,7 @@ impl Drop for OpenTurn {
 /// A turn in the list of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct ListedTurn {
     /// The number of the turn. Numbers only increase.
     pub number: u64,
     /// Milliseconds since 1970.
@@ -109,7 +109,7 @@ impl History {
     pub fn folder(state: &Path, root: &Path) -> PathBuf {
         // All paths to a project must lead to the same history.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        state.join("projects").join(Digest::of(root.as_os_str().as_bytes()).short()).join("undo")
+        state.join("projects").join(Digest::compute(root.as_os_str().as_bytes()).short()).join("undo")
     }
 
     /// Opens the history in this folder, which is created as soon as there is something to store.
@@ -153,11 +153,11 @@ impl History {
     ///
     /// # Errors
     /// Currently none: a missing history has no turns.
-    pub fn list(&self, workspace: &Workspace) -> Result<Vec<Listed>> {
+    pub fn list(&self, workspace: &Workspace) -> Result<Vec<ListedTurn>> {
         let stack = self.stack(workspace.root());
         let undone = stack.undone.iter().map(|(_, turn)| (turn, true));
         let done = stack.done.iter().rev().map(|turn| (turn, false));
-        Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.listed(*number)?.undone(undone))).collect())
+        Ok(undone.chain(done).filter_map(|(number, undone)| Some(stack.list_entry(*number)?.undone(undone))).collect())
     }
 
     /// Returns the number of turns of this session that can be undone.
@@ -179,7 +179,7 @@ impl History {
     /// Returns the turns that can be undone and redone, after it has ended a turn that was cut short.
     fn stack(&self, root: &Root) -> Stack {
         self.recover(&mut self.inner(), root);
-        Stack::of(format::heads(&self.turns()))
+        Stack::from_heads(format::heads(&self.turns()))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -214,9 +214,9 @@ impl Drop for Lock {
     }
 }
 
-impl Listed {
-    fn undone(self, undone: bool) -> Listed {
-        Listed { undone, ..self }
+impl ListedTurn {
+    fn undone(self, undone: bool) -> ListedTurn {
+        ListedTurn { undone, ..self }
     }
 }
 

@@ -28,9 +28,9 @@ impl Objects {
     /// Stores a content without syncing it. Returns the number of written bytes. An existing file with its name and
     /// length is trusted if that is `enough`, and otherwise read, because after a power failure it may have any
     /// content.
-    pub(crate) fn put(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
+    pub(crate) fn store(&self, digest: Digest, content: &[u8], enough: bool) -> io::Result<u64> {
         let bytes = content.len() as u64;
-        let is_there = || if enough { self.has(digest, bytes) } else { self.get(digest, bytes).is_some() };
+        let is_there = || if enough { self.contains(digest, bytes) } else { self.get(digest, bytes).is_some() };
         if is_there() {
             return Ok(0);
         }
@@ -86,7 +86,7 @@ impl Objects {
     }
 
     /// Returns `true` if a content with this digest and length seems to exist.
-    pub(crate) fn has(&self, digest: Digest, bytes: u64) -> bool {
+    pub(crate) fn contains(&self, digest: Digest, bytes: u64) -> bool {
         fs::metadata(self.path(digest)).is_ok_and(|known| known.len() == bytes)
     }
 
@@ -96,7 +96,7 @@ impl Objects {
         let mut content = Vec::new();
         // One byte more shows whether the file is longer.
         file.take(bytes + 1).read_to_end(&mut content).ok()?;
-        (content.len() as u64 == bytes && Digest::of(&content) == digest).then_some(content)
+        (content.len() as u64 == bytes && Digest::compute(&content) == digest).then_some(content)
     }
 
     /// Returns every content with its length.

@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn entries_are_created_before_others_are_removed() {
-        let file = State::File { content: Digest::of(b""), bytes: 0, mode: 0o644, attributes: None };
+        let file = State::File { content: Digest::compute(b""), bytes: 0, mode: 0o644, attributes: None };
         let folder = State::Folder { mode: 0o755, attributes: None };
         let shut = State::Folder { mode: 0o555, attributes: None };
         let none = State::Nothing;

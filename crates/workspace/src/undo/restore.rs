@@ -94,7 +94,8 @@ const MOST: u64 = 64 << 20;
 pub(super) fn could_restore(root: &Root, change: &Change) -> Result<(), Unrestored> {
     restorable(root, &change.name, &change.after).map_err(|RestoreError(why)| why)?;
     let most = most_read(&change.before);
-    let (now, stat) = seen(root, &change.name, most, &mut |content| Digest::of(content)).ok_or(Unrestored::Changed)?;
+    let (now, stat) =
+        current_state(root, &change.name, most, &mut |content| Digest::compute(content)).ok_or(Unrestored::Changed)?;
     check_present(&change.before, &now, stat.as_ref())
 }
 
@@ -116,7 +117,7 @@ fn is_as_left(now: &State, left: &State) -> bool {
 /// Returns `true` if a name is in this state.
 pub(super) fn is_still(root: &Root, name: &Path, state: &State) -> bool {
     let most = if matches!(state, State::Unkept { .. }) { 0 } else { u64::MAX };
-    let now = seen(root, name, most, &mut |content| Digest::of(content));
+    let now = current_state(root, name, most, &mut |content| Digest::compute(content));
     now.is_some_and(|(now, _)| is_as_left(&now, state))
 }
 
@@ -154,12 +155,12 @@ fn restored(root: &Root, change: &Change, content: &[u8], recorder: &dyn Recorde
     let (now, stat) = look(root, &folder, last, most_read(from), &mut |content| recorder.keep(content))?;
     check_present(from, &now, stat.as_ref()).map_err(RestoreError)?;
     let spot = OpenName { root, folder: &folder, above: name.parent().unwrap_or(Path::new("")), last };
-    let recording = Recording::of(recorder, vec![change.clone()]);
+    let recording = Recording::new(recorder, vec![change.clone()]);
     // If the record could not be written, the undo could not be reverted.
     if !recorder.is_recording() {
         return Err(RestoreError(Unrestored::Unrecorded));
     }
-    let lost = spot.put(&now, to, content, stat.as_ref())?;
+    let lost = spot.write_state(&now, to, content, stat.as_ref())?;
     recording.keep();
     Ok(lost)
 }
@@ -178,7 +179,12 @@ fn look(
     }
 }
 
-fn seen(root: &Root, name: &Path, most: u64, keep: &mut dyn FnMut(&[u8]) -> Digest) -> Option<(State, Option<Stat>)> {
+fn current_state(
+    root: &Root,
+    name: &Path,
+    most: u64,
+    keep: &mut dyn FnMut(&[u8]) -> Digest,
+) -> Option<(State, Option<Stat>)> {
     let folder = match folder_above(root, name) {
         Ok(folder) => folder,
         // Without the folder above it, a name has no entry.
@@ -226,7 +232,13 @@ struct OpenName<'s> {
 }
 
 impl OpenName<'_> {
-    fn put(&self, now: &State, to: &State, content: &[u8], stat: Option<&Stat>) -> Result<Vec<Text>, RestoreError> {
+    fn write_state(
+        &self,
+        now: &State,
+        to: &State,
+        content: &[u8],
+        stat: Option<&Stat>,
+    ) -> Result<Vec<Text>, RestoreError> {
         // Unknown attributes stay as they are.
         let attributes = || to.attributes().or(now.attributes()).cloned().unwrap_or_default();
         match (now, to) {
@@ -272,13 +284,13 @@ impl OpenName<'_> {
 
     /// Sets the mode through the open descriptor, because the path may refer to another file by now.
     fn set_mode(&self, mode: u32, stat: Option<&Stat>) -> Result<(), RestoreError> {
-        let fd = self.opened(stat)?;
+        let fd = self.open_compared(stat)?;
         fault::point();
         Ok(rustix::fs::fchmod(&fd, mode_from(mode))?)
     }
 
     fn set_folder(&self, mode: u32, attributes: Attributes, stat: Option<&Stat>) -> Result<Vec<Text>, RestoreError> {
-        let fd = self.opened(stat)?;
+        let fd = self.open_compared(stat)?;
         let same = attributes::read(&fd, MOST_KEPT).is_some_and(|now| now.equals(&attributes));
         fault::point();
         if same {
@@ -291,7 +303,7 @@ impl OpenName<'_> {
     }
 
     /// Opens the entry, if it is the one that was compared.
-    fn opened(&self, stat: Option<&Stat>) -> Result<OwnedFd, RestoreError> {
+    fn open_compared(&self, stat: Option<&Stat>) -> Result<OwnedFd, RestoreError> {
         let fd = rustix::fs::openat(self.folder, self.last, resolve::LOOK | OFlags::NOFOLLOW, Mode::empty())?;
         let now = rustix::fs::fstat(&fd)?;
         if stat.is_some_and(|stat| is_same(&now, stat)) { Ok(fd) } else { Err(RestoreError(Unrestored::Changed)) }

@@ -1,6 +1,6 @@
 //! Determines from the records which turns can be undone and redone.
 
-use crate::undo::Listed;
+use crate::undo::ListedTurn;
 use crate::undo::format::{Head, Kind, Note};
 use std::collections::HashMap;
 use toolfence_protocol::{Text, text};
@@ -17,7 +17,7 @@ pub(crate) struct Stack {
 
 impl Stack {
     /// Evaluates records in their order.
-    pub(crate) fn of(heads: Vec<Head>) -> Stack {
+    pub(crate) fn from_heads(heads: Vec<Head>) -> Stack {
         let mut stack = Stack::default();
         for head in heads {
             let cut_short = head.end.as_ref().is_none_or(|end| end.killed);
@@ -49,8 +49,8 @@ impl Stack {
     }
 
     /// Returns the turns that can be undone, newest first.
-    pub(crate) fn undoable(&self) -> impl Iterator<Item = Listed> {
-        self.done.iter().rev().filter_map(|number| self.listed(*number))
+    pub(crate) fn undoable(&self) -> impl Iterator<Item = ListedTurn> {
+        self.done.iter().rev().filter_map(|number| self.list_entry(*number))
     }
 
     pub(crate) fn head(&self, number: u64) -> Option<&Head> {
@@ -61,7 +61,7 @@ impl Stack {
         Some(&self.head(number)?.begin.session)
     }
 
-    pub(crate) fn listed(&self, number: u64) -> Option<Listed> {
+    pub(crate) fn list_entry(&self, number: u64) -> Option<ListedTurn> {
         let Head { number, begin, end, .. } = self.head(number)?;
         let end = end.clone().unwrap_or_default();
         let mut notes: Vec<Text> = end.notes.iter().map(Note::text).collect();
@@ -69,6 +69,6 @@ impl Stack {
             notes.push(text!("It was cut short; what was recorded until then can be undone."));
         }
         let (at, title) = (begin.at, begin.title.clone());
-        Some(Listed { number: *number, at, title, names: end.names, undone: false, notes })
+        Some(ListedTurn { number: *number, at, title, names: end.names, undone: false, notes })
     }
 }

@@ -229,19 +229,19 @@ impl History {
     }
 
     /// Stores a content. It is synced when a change depends on it.
-    fn stored(&self, inner: &mut Inner, content: &[u8]) -> Digest {
-        let (digest, bytes) = (Digest::of(content), content.len() as u64);
+    fn store_content(&self, inner: &mut Inner, content: &[u8]) -> Digest {
+        let (digest, bytes) = (Digest::compute(content), content.len() as u64);
         let Inner { open: Some(open), settled, notes, .. } = inner else { return digest };
         if !open.is_recorded() {
             return digest;
         }
         let most = self.limits.bytes;
         // A content that is already stored takes no more space.
-        if open.stored.saturating_add(bytes) > most && !self.objects.has(digest, bytes) {
+        if open.stored.saturating_add(bytes) > most && !self.objects.contains(digest, bytes) {
             open.add_note(Note::TooMuchChanged { most: most >> 20 }, notes);
             return digest;
         }
-        match self.objects.put(digest, content, settled.contains(&digest)) {
+        match self.objects.store(digest, content, settled.contains(&digest)) {
             Ok(0) => {}
             Ok(bytes) => {
                 open.stored += bytes;
@@ -302,7 +302,7 @@ impl History {
             let is_own = open.left.get(&change.name).is_some_and(|(_, left)| left.equals(&change.before));
             let Some((digest, bytes)) = change.before.content().filter(|_| !is_own) else { continue };
             // A missing content was not stored, which already has a note.
-            if !settled.contains(&digest) && self.objects.has(digest, bytes) {
+            if !settled.contains(&digest) && self.objects.contains(digest, bytes) {
                 unsettled.insert(digest);
             }
         }
@@ -449,7 +449,7 @@ impl Recorder for History {
     }
 
     fn keep(&self, content: &[u8]) -> Digest {
-        self.stored(&mut self.inner(), content)
+        self.store_content(&mut self.inner(), content)
     }
 
     fn changing(&self, changes: Vec<Change>) -> u64 {

@@ -37,7 +37,7 @@ pub(super) struct Piece {
 
 impl Piece {
     /// Parses a member of `tool_calls`.
-    pub(super) fn of(call: &Value) -> Piece {
+    pub(super) fn parse(call: &Value) -> Piece {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let function = call.get("function");
         let args = match function.and_then(|function| function.get("arguments")) {
@@ -100,12 +100,12 @@ impl Calls {
         }
     }
 
-    pub(super) fn whole(self) -> impl Iterator<Item = AssembledCall> {
-        self.calls.into_iter().map(whole)
+    pub(super) fn assemble_all(self) -> impl Iterator<Item = AssembledCall> {
+        self.calls.into_iter().map(assemble)
     }
 }
 
-fn whole(part: PartialCall) -> AssembledCall {
+fn assemble(part: PartialCall) -> AssembledCall {
     let PartialCall { id, name, args, .. } = part;
     // A call without arguments may have an empty text instead of `{}`.
     let read = if args.trim().is_empty() { Ok(Args::new()) } else { serde_json::from_str::<Args>(&args) };
@@ -136,7 +136,7 @@ mod tests {
             calls.add(Piece { index, id: id.into(), name: name.into(), args: args.into() });
         }
         let assembled: Vec<String> = calls
-            .whole()
+            .assemble_all()
             .map(|whole| match whole {
                 AssembledCall::Call(call) => format!("{} {} {}", call.id, call.name, Value::Object(call.args)),
                 AssembledCall::Text(text) => text,

@@ -66,7 +66,7 @@ pub(super) fn read(data: &str) -> Result<StreamEvent, serde_json::Error> {
         _ => {}
     }
     for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-        parsed.calls.push(Piece::of(call));
+        parsed.calls.push(Piece::parse(call));
     }
     Ok(parsed)
 }

@@ -140,16 +140,16 @@ impl Failure {
             Failure::Connection(error) if is_refused(error) => {
                 text!("No server listens there: start it, or check host and port of the base URL.")
             }
-            Failure::Connection(error) if says(error, "dns error") => {
+            Failure::Connection(error) if mentions(error, "dns error") => {
                 text!("The host name has no address: check the base URL and the network.")
             }
-            Failure::Connection(error) if says(error, "invalid peer certificate") => text!(
+            Failure::Connection(error) if mentions(error, "invalid peer certificate") => text!(
                 "The server's certificate is not trusted: check the base URL, or add the certificate of its authority (`http.ca_file` in the settings of `coder`)."
             ),
-            Failure::Connection(error) if says(error, "InvalidContentType") => {
+            Failure::Connection(error) if mentions(error, "InvalidContentType") => {
                 text!("The server does not use TLS: begin the base URL with http://.")
             }
-            Failure::Connection(error) if says(error, "tunnel") || says(error, "proxy") => text!(
+            Failure::Connection(error) if mentions(error, "tunnel") || mentions(error, "proxy") => text!(
                 "The proxy refused the connection: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or `http.proxy` in the settings of `coder`."
             ),
             Failure::Connection(error) if !error.is_connect() => look_at_log(),
@@ -210,7 +210,7 @@ fn is_refused(error: &reqwest::Error) -> bool {
 
 /// Returns `true` if one of the causes contains this text. A host name without an address, a proxy and TLS have no
 /// error type here.
-fn says(error: &reqwest::Error, what: &str) -> bool {
+fn mentions(error: &reqwest::Error, what: &str) -> bool {
     causes(error).any(|cause| cause.to_string().contains(what))
 }
 

@@ -55,7 +55,7 @@ pub struct LocalModel {
 impl LocalServer {
     /// Returns the usual addresses in order of preference.
     pub fn usual_addresses() -> Vec<String> {
-        let presets = KINDS.iter().filter_map(|kind| Preset::named(kind));
+        let presets = KINDS.iter().filter_map(|kind| Preset::by_name(kind));
         presets.map(|preset| preset.base_url.to_owned()).collect()
     }
 }

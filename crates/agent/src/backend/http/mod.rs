@@ -162,7 +162,7 @@ impl Http {
             (Some(base), Some((preset, model))) if preset.base_url.is_empty() => {
                 (base.clone(), model.to_owned(), Some(preset))
             }
-            (Some(base), _) => (base.clone(), options.model.clone(), Preset::at(base)),
+            (Some(base), _) => (base.clone(), options.model.clone(), Preset::by_url(base)),
             (None, Some((preset, _))) if preset.base_url.is_empty() => {
                 return Err(Error::with_kind(
                     ErrorKind::InvalidInput,
@@ -194,7 +194,7 @@ impl Http {
     }
 
     /// Returns the name of the server for messages, without a password in the base URL.
-    fn whom(&self) -> String {
+    fn server_name(&self) -> String {
         let whom = self.options.base_url.as_deref().unwrap_or(&self.options.model);
         Redactor::new().text(whom).into_owned()
     }
@@ -209,7 +209,7 @@ impl Http {
             };
             let loads = failure.is_loading() && begun.elapsed() < self.options.first_byte;
             if !loads && (retries == 0 || !failure.is_passing()) {
-                return Err(failure.into_error(&self.whom()));
+                return Err(failure.into_error(&self.server_name()));
             }
             let mut pause = failure.retry_after().unwrap_or(wait);
             if loads {
@@ -219,7 +219,7 @@ impl Http {
             }
             let why = failure.text();
             let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(server = self.whom(), failure = %why, wait_ms, "trying again");
+            tracing::info!(server = self.server_name(), failure = %why, wait_ms, "trying again");
             if sink.chunk(Chunk::Waits { why: &why, wait: pause }).is_break() {
                 return Ok(FinishReason::Cut);
             }
@@ -361,7 +361,7 @@ impl<'a> ResponseReader<'a> {
             };
             // A stream of events does not begin like this: the server cannot stream and sends the whole reply at once.
             if !self.bytes && bytes.trim_ascii_start().first() == Some(&b'{') {
-                return self.whole(bytes.to_vec(), response, options).await;
+                return self.read_object(bytes.to_vec(), response, options).await;
             }
             self.bytes |= !bytes.trim_ascii().is_empty();
             let Ok(ended) = events.feed(&bytes) else { return self.broken(Failure::TooLong) };
@@ -376,7 +376,7 @@ impl<'a> ResponseReader<'a> {
     }
 
     /// Receives a reply that is one object, whose beginning is given.
-    async fn whole(
+    async fn read_object(
         mut self,
         mut body: Vec<u8>,
         mut response: Response,
@@ -399,7 +399,7 @@ impl<'a> ResponseReader<'a> {
         }
         // A whole object needs no end marker.
         self.done = true;
-        Ok(self.ended())
+        Ok(self.end_reply())
     }
 
     /// Processes the data of one event. Breaks at the end of the reply, or if the sink wants no more.
@@ -407,7 +407,7 @@ impl<'a> ResponseReader<'a> {
         self.events = true;
         if data.trim() == "[DONE]" {
             self.done = true;
-            return Ok(ControlFlow::Break(self.ended()));
+            return Ok(ControlFlow::Break(self.end_reply()));
         }
         let StreamEvent { texts, calls, reason, usage, error } = events::read(data).map_err(Failure::NotJson)?;
         if let Some(error) = error {
@@ -442,7 +442,7 @@ impl<'a> ResponseReader<'a> {
     /// Handles a stream that stopped without its end marker. Some servers just close the connection after the reason.
     fn broken(&mut self, failure: Failure) -> Result<FinishReason, Failure> {
         if self.finish().is_some() {
-            return Ok(self.ended());
+            return Ok(self.end_reply());
         }
         if !self.begun {
             let odd = matches!(failure, Failure::Closed) && self.bytes && !self.events;
@@ -452,14 +452,14 @@ impl<'a> ResponseReader<'a> {
     }
 
     /// Ends the reply. Calls of the server's own channel are only complete if the reply is.
-    fn ended(&mut self) -> FinishReason {
+    fn end_reply(&mut self) -> FinishReason {
         let finish = self.finish().unwrap_or(FinishReason::Cut);
         if finish == FinishReason::Cut {
             let reason = self.reason.take().unwrap_or_default();
             return self.cut(&failure::ended_as(&reason));
         }
         if finish == FinishReason::Stop {
-            for piece in std::mem::take(&mut self.calls).whole() {
+            for piece in std::mem::take(&mut self.calls).assemble_all() {
                 if self.sink.chunk(piece.as_chunk()).is_break() {
                     return FinishReason::Cut;
                 }

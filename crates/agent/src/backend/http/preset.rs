@@ -140,7 +140,7 @@ impl Preset {
     }
 
     /// Returns the preset of this name.
-    pub fn named(name: &str) -> Option<Preset> {
+    pub fn by_name(name: &str) -> Option<Preset> {
         PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name)).copied()
     }
 
@@ -148,14 +148,14 @@ impl Preset {
     /// and `gpt-4o` is OpenAI's. `None` if the name determines no provider.
     pub fn of_model(model: &str) -> Option<(Preset, &str)> {
         if let Some((provider, model)) = model.split_once("::") {
-            return Some((Preset::named(provider)?, model));
+            return Some((Preset::by_name(provider)?, model));
         }
         let preset = PRESETS.iter().find(|preset| preset.models.iter().any(|begin| model.starts_with(begin)))?;
         Some((*preset, model))
     }
 
     /// Returns the provider with this base URL.
-    pub(super) fn at(base_url: &str) -> Option<Preset> {
+    pub(super) fn by_url(base_url: &str) -> Option<Preset> {
         let base_url = base_url.trim_end_matches('/');
         PRESETS.iter().find(|preset| !base_url.is_empty() && preset.base_url == base_url).copied()
     }
@@ -198,7 +198,7 @@ mod tests {
                 "only a server on this machine needs no key: {preset:?}"
             );
             assert!(preset.is_local() || preset.base_url.is_empty() || preset.base_url.starts_with("https://"));
-            assert_eq!(Preset::at(preset.base_url).map(|found| found.name), host.map(|_| preset.name));
+            assert_eq!(Preset::by_url(preset.base_url).map(|found| found.name), host.map(|_| preset.name));
         }
     }
 }

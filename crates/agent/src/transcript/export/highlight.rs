@@ -51,7 +51,7 @@ const KEYWORDS: &str = "False None Self True abstract and as assert async await 
 
 impl Syntax {
     /// Returns the language that an info string names first, with its syntax.
-    pub(super) fn of(info: &str) -> Option<(&'static str, Syntax)> {
+    pub(super) fn from_info(info: &str) -> Option<(&'static str, Syntax)> {
         let end = info.find(|c: char| c.is_whitespace() || matches!(c, ',' | '{' | ':'));
         let name = info[..end.unwrap_or(info.len())].to_ascii_lowercase();
         SYNTAXES.iter().find_map(|(names, syntax)| {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn marked(info: &str, text: &str) -> String {
-        let html = highlighted(text, Syntax::of(info).unwrap().1);
+        let html = highlighted(text, Syntax::from_info(info).unwrap().1);
         ["keyword", "string", "comment", "number"].iter().fold(html.replace("</span>", "]"), |html, class| {
             html.replace(&format!("<span class=\"{class}\">"), &format!("{}[", &class[..1]))
         })
@@ -182,7 +182,7 @@ mod tests {
         ] {
             assert_eq!(marked(info, text), html, "{text}");
         }
-        assert!(["", "text", "diff", "unknown"].iter().all(|info| Syntax::of(info).is_none()));
+        assert!(["", "text", "diff", "unknown"].iter().all(|info| Syntax::from_info(info).is_none()));
     }
 
     #[test]

@@ -6,13 +6,13 @@
 //! and is [`rendered`](super::rendered); all other text is verbatim.
 
 use super::rendered::{escaped, rendered};
-use super::{Shown, arguments, name_of, outcome, part, plain, text_for_model, visible};
-use crate::transcript::{Record, Role, Stored};
+use super::{Parts, arguments, name_of, outcome, part, plain, text_for_model, visible};
+use crate::transcript::{Record, Role, StoredSession};
 use std::fmt::Write as _;
 use toolfence_protocol::{Language, Text, text};
 
 /// Renders the conversation as one page of HTML that needs no other file and no script.
-pub fn html(stored: &Stored, records: &[&Record], shown: Shown) -> String {
+pub fn html(stored: &StoredSession, records: &[&Record], shown: Parts) -> String {
     let words = |text: Text| escaped(&text.render(shown.language));
     let lang = if shown.language == Language::Portuguese { "pt-BR" } else { "en" };
     let title = escaped(&visible(&stored.head.title));

@@ -1,14 +1,14 @@
 //! Renders a conversation as a page for people: Markdown, or HTML without other files.
 //!
 //! Texts of the conversation are only content here. In Markdown they are in quotes and in fences that are longer than
-//! any run of backticks inside, so that no parser of calls finds one; for HTML see [`html`]. Control characters and
+//! any run of backticks inside, so that no parser of calls finds one; for HTML see the module `html`. Control characters and
 //! marks of text direction are escaped.
 
 mod highlight;
 mod html;
 mod rendered;
 
-use crate::transcript::{Kind, Record, RecordedCall, RecordedResult, Role, Stored};
+use crate::transcript::{Kind, Record, RecordedCall, RecordedResult, Role, StoredSession};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use toolfence_protocol::invisible::{self, Invisible};
@@ -34,7 +34,7 @@ const HEAD_LINES: usize = 12;
 
 /// The parts of a conversation that a page shows.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shown {
+pub struct Parts {
     /// Whether to show the reasoning of the model.
     pub thoughts: bool,
     /// How much to show of the results of tools.
@@ -139,10 +139,10 @@ fn name_of(record: &Record) -> Option<Text> {
 }
 
 /// Renders the conversation as Markdown that contains no call in any dialect, even for a reader with other tools.
-pub fn markdown(stored: &Stored, records: &[&Record], shown: Shown, catalog: &Arc<Catalog>) -> String {
+pub fn markdown(stored: &StoredSession, records: &[&Record], shown: Parts, catalog: &Arc<Catalog>) -> String {
     /// The maximum number of rounds of escaping calls; each round escapes all calls that it finds.
     const ROUNDS: usize = 8;
-    let mut page = written(stored, records, shown);
+    let mut page = render(stored, records, shown);
     for _ in 0..ROUNDS {
         let mut calls = calls(&page, catalog);
         if calls.is_empty() {
@@ -178,7 +178,7 @@ fn calls(page: &str, catalog: &Arc<Catalog>) -> Vec<usize> {
     found
 }
 
-fn written(stored: &Stored, records: &[&Record], shown: Shown) -> String {
+fn render(stored: &StoredSession, records: &[&Record], shown: Parts) -> String {
     let words = |text: Text| text.render(shown.language);
     let mut out = format!("# {}\n\n", words(text!("Conversation {session}", session = plain(&stored.head.id))));
     let _ = writeln!(out, "- {}", words(text!("Project: {root}", root = plain(&stored.head.root))));

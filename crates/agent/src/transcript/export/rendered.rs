@@ -183,7 +183,7 @@ impl Page {
             Tag::CodeBlock(kind) => {
                 self.in_code = true;
                 let language = match kind {
-                    CodeBlockKind::Fenced(info) => Syntax::of(&info),
+                    CodeBlockKind::Fenced(info) => Syntax::from_info(&info),
                     CodeBlockKind::Indented => None,
                 };
                 self.syntax = language.map(|(_, syntax)| syntax);

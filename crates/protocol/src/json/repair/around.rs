@@ -28,7 +28,7 @@ impl RepairReader<'_> {
             values.push(self.value(next)?);
         }
         // An array whose opening bracket is missing looks like this.
-        if separators && self.has(Repair::SurplusClosers) {
+        if separators && self.is_made(Repair::SurplusClosers) {
             return self.problem(text!("there are more closing brackets than opening ones; count them"));
         }
         if values.is_empty() {
@@ -129,7 +129,7 @@ impl RepairReader<'_> {
     /// close.
     fn skip_surplus(&mut self, byte: u8, follows_value: bool) -> Result<(), Problem> {
         let bracket = format!("{:?}", byte as char);
-        if !follows_value || self.has(Repair::InnerQuotes) {
+        if !follows_value || self.is_made(Repair::InnerQuotes) {
             return self.problem(text!("{bracket} is outside of the object; remove it", bracket));
         }
         let is_end = self.rest().trim_start_matches(['}', ']', ' ', '\t', '\n', '\r']).is_empty();

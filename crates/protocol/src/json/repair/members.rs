@@ -37,7 +37,7 @@ impl RepairReader<'_> {
                 ));
             }
             // The missing bracket may be in a string whose end was a guess.
-            if self.has(Repair::InnerQuotes) {
+            if self.is_made(Repair::InnerQuotes) {
                 return self.problem(text!("a closing bracket is missing before this one"));
             }
             self.note(Repair::MiddleClosers);
@@ -151,7 +151,7 @@ impl RepairReader<'_> {
                     Some(text) => Value::String(text),
                     None => self.scalar()?,
                 };
-                self.put(value);
+                self.push_value(value);
             }
         }
         Ok(Next::After)

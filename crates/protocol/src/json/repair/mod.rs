@@ -99,7 +99,7 @@ impl<'a> RepairReader<'a> {
         }
     }
 
-    fn has(&self, repair: Repair) -> bool {
+    fn is_made(&self, repair: Repair) -> bool {
         self.repairs.contains(&repair)
     }
 
@@ -160,7 +160,7 @@ impl<'a> RepairReader<'a> {
         // More digits may have followed.
         let in_number = self.text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
         // The missing brackets may be in a comment, or in a string whose end was a guess.
-        let doubtful = self.comment_hides_members || in_number || self.has(Repair::InnerQuotes);
+        let doubtful = self.comment_hides_members || in_number || self.is_made(Repair::InnerQuotes);
         if !self.closed || !matches!(next, Next::After) || doubtful {
             return self.problem(text!("the object is not finished; write it to its last closing bracket"));
         }
@@ -207,13 +207,13 @@ impl<'a> RepairReader<'a> {
             return Some(value);
         }
         let object = value.is_object();
-        self.put(value);
+        self.push_value(value);
         // After `put`, which resets it.
         self.after_object = object;
         None
     }
 
-    fn put(&mut self, value: Value) {
+    fn push_value(&mut self, value: Value) {
         self.after_object = false;
         match self.stack.last_mut() {
             Some(Frame::Object(members, key)) => {

@@ -47,7 +47,7 @@ impl RepairReader<'_> {
                 return Err(Problem::new(start, text!("the quotes around this key do not match; write both as \"")));
             }
             let key = self.text(mark, start, length)?;
-            if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
+            if mark != Delimiter::Straight(b'"') || self.is_made(Repair::Quotes) {
                 refuse_quotes_in_key(&key, start)?;
             }
             return Ok(Some(key));
@@ -59,7 +59,7 @@ impl RepairReader<'_> {
         }
         let length = self.value_end(mark, start)?;
         // Only a text with other quotes than those of JSON can mix two kinds of quotes.
-        if mark != Delimiter::Straight(b'"') || self.has(Repair::Quotes) {
+        if mark != Delimiter::Straight(b'"') || self.is_made(Repair::Quotes) {
             self.refuse_other_quotes(mark, start)?;
         }
         self.text(mark, start, length).map(Some)
@@ -71,7 +71,7 @@ impl RepairReader<'_> {
         let length = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
         // An empty string may be the beginning of three quotes.
         let whole = length > 0 && inside.as_bytes()[length] == b'"';
-        let mixed = self.has(Repair::Quotes)
+        let mixed = self.is_made(Repair::Quotes)
             && !inside.as_bytes()[..length].iter().all(|byte| byte.is_ascii() && *byte != b'\'');
         if !whole || mixed || !key && !self.ends_value_before(self.at + length + 2) {
             return None;

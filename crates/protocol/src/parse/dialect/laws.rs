@@ -120,7 +120,7 @@ fn format_family(
 }
 
 /// A reply with one call, and the expected call.
-struct Written {
+struct WrittenCall {
     reply: String,
     name: &'static str,
     args: Value,
@@ -140,30 +140,30 @@ fn forms() -> impl Iterator<Item = WrittenForm> {
 }
 
 /// Formats a call of `bash`, if the form can call it.
-fn command_call(form: WrittenForm) -> Option<Written> {
+fn command_call(form: WrittenForm) -> Option<WrittenCall> {
     let reply = match form {
         WrittenForm::Row(row) => format_call(row, "bash", &[("command", "ls")])?,
         WrittenForm::ShellBlock => "```bash\nls\n```\n".to_owned(),
         WrittenForm::SearchReplace => return None,
     };
-    Some(Written { reply, name: "bash", args: json!({"command": "ls"}) })
+    Some(WrittenCall { reply, name: "bash", args: json!({"command": "ls"}) })
 }
 
 /// Formats a call that writes the text to a file.
-fn file_call(form: WrittenForm, text: &str) -> Option<Written> {
+fn file_call(form: WrittenForm, text: &str) -> Option<WrittenCall> {
     Some(match form {
         WrittenForm::Row(row) => {
             let reply = format_call(row, "write_file", &[("path", "a"), ("content", text)])?;
-            Written { reply, name: "write_file", args: json!({"path": "a", "content": text}) }
+            WrittenCall { reply, name: "write_file", args: json!({"path": "a", "content": text}) }
         }
         WrittenForm::ShellBlock => {
             let script = format!("cat > a <<'EOF'\n{text}\nEOF");
-            Written { reply: format!("```bash\n{script}\n```\n"), name: "bash", args: json!({"command": script}) }
+            WrittenCall { reply: format!("```bash\n{script}\n```\n"), name: "bash", args: json!({"command": script}) }
         }
         WrittenForm::SearchReplace => {
             let block = format!("<<<<<<< SEARCH\n=======\n{text}\n>>>>>>> REPLACE\n");
             let patch = json!({"patch": format!("a\n{block}")});
-            Written { reply: format!("a\n```text\n{block}```\n"), name: "apply_patch", args: patch }
+            WrittenCall { reply: format!("a\n```text\n{block}```\n"), name: "apply_patch", args: patch }
         }
     })
 }
@@ -192,7 +192,7 @@ fn events(reply: &str) -> Vec<Event<'static>> {
 
 #[test]
 fn every_form_is_read_as_the_call_that_it_describes() {
-    for Written { reply, name, args } in
+    for WrittenCall { reply, name, args } in
         forms().flat_map(|form| [command_call(form), file_call(form, "text")]).flatten()
     {
         let called = events(&reply).into_iter().any(|event| match event {
@@ -209,7 +209,7 @@ fn a_text_with_a_call_of_any_form_survives_in_every_form_or_the_call_is_lossy() 
     let (mut exact, mut lossy) = (0, 0);
     for form in forms() {
         for inner in &inner {
-            let Some(Written { reply, name, args }) = file_call(form, &format!("See\n{inner}\nabove.")) else {
+            let Some(WrittenCall { reply, name, args }) = file_call(form, &format!("See\n{inner}\nabove.")) else {
                 continue;
             };
             for event in events(&reply) {
@@ -228,7 +228,7 @@ fn a_text_with_a_call_of_any_form_survives_in_every_form_or_the_call_is_lossy() 
 fn the_name_of_an_offered_tool_in_the_markup_of_any_form_gives_a_call_or_an_event() {
     let mut silent = Vec::new();
     for form in forms() {
-        let Some(Written { reply: call, .. }) = command_call(form) else { continue };
+        let Some(WrittenCall { reply: call, .. }) = command_call(form) else { continue };
         // After HTML, a quotation or an unclosed code span the call does not count, but it is reported.
         for prefix in ["", "I look.\n", "I look.\n\n", "- ", "<br>\n", "> You asked.\n", "See `x.\n"] {
             // Without markup, such as in `functools[..]`, a line of a quotation is prose.

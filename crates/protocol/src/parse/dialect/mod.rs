@@ -1,7 +1,7 @@
 //! The dialects: the forms of calls that models learned in training.
 //!
 //! A dialect is recognised by its own tokens. A row of the table names them, and a reader reads the text after them: a
-//! pure function of the available text ([`Scan`](scan::Scan)). The parser decides where a token counts and what happens
+//! pure function of the available text ([`Scan`]). The parser decides where a token counts and what happens
 //! to the calls. Readers know no containers and no fences.
 //!
 //! Each file names the chat template or the document that its form is taken from.
@@ -72,10 +72,10 @@ impl Shape {
                 scan.take_after_whitespace(&[*closers, *ends].concat())
             }
             Shape::LooseJson(close) => objects::loose(scan, &[close]),
-            Shape::Named { separator, close } => objects::named(scan, separator, close),
+            Shape::Named { separator, close } => objects::read_named(scan, separator, close),
             Shape::Tagged(tags) => tags::calls(scan, tags),
             Shape::TagAlone(tags) if tags.head_end.is_empty() => tags::call_named(scan, tags),
-            Shape::TagAlone(tags) => tags::alone(scan, tags),
+            Shape::TagAlone(tags) => tags::read_single(scan, tags),
             Shape::Section { open, end, call } => scan.section(open, end, |scan| call.read(scan)),
             Shape::Python(end) => python::calls(scan, end),
             Shape::Framing => Ok(()),

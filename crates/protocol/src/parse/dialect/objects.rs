@@ -20,7 +20,7 @@ pub(super) fn loose(scan: &mut Scan<'_>, closers: &[&str]) -> Read {
 }
 
 /// Reads one call: the name, a separator, and the object.
-pub(super) fn named(scan: &mut Scan<'_>, separator: &str, close: &str) -> Read {
+pub(super) fn read_named(scan: &mut Scan<'_>, separator: &str, close: &str) -> Read {
     scan.skip_whitespace();
     let name = scan.name()?;
     scan.skip_whitespace();

@@ -70,7 +70,7 @@ pub(super) fn calls(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
 
 /// Reads one call without the outer tag, after the beginning of its own tag. The closing token of the outer tag may
 /// follow.
-pub(super) fn alone(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
+pub(super) fn read_single(scan: &mut Scan<'_>, tags: &Tags<'_>) -> Read {
     let start = scan.at;
     scan.head(tags.head_end)?;
     scan.skip_whitespace();

@@ -96,7 +96,7 @@ impl Parser {
         if self.block.awaits_loose_body() && ends_before_body(&self.containers, text) {
             self.block.drop_loose_bodies();
         }
-        let watches_tags = self.queue.holds() && !line.cut;
+        let watches_tags = self.queue.is_holding() && !line.cut;
         let content = if self.options.bare {
             Ok((Content { pad: 0, text }, false))
         } else {

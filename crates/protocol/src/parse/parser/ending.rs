@@ -218,7 +218,7 @@ impl Parser {
             let Draft { name, args, reason, repairs, .. } = draft;
             let call = Box::new(ToolCall { id, name, args, reason, repairs, dialect });
             let event = Event::Call { call, index, body: "".into(), span: self.block.span };
-            if self.queue.holds() {
+            if self.queue.is_holding() {
                 self.queue.hold(event, index == 0, &self.block.body);
             } else {
                 self.queue.push_event(event);

@@ -232,7 +232,7 @@ impl Parser {
     /// of its block.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        !self.queue.holds() && self.trust == Trust::Clean && self.block.is_exact()
+        !self.queue.is_holding() && self.trust == Trust::Clean && self.block.is_exact()
     }
 
     /// Returns `true` while a closing tag may still show that everything so far was reasoning: under
@@ -240,7 +240,7 @@ impl Parser {
     /// delivered, and no other event is certain to count.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        self.queue.holds()
+        self.queue.is_holding()
     }
 
     /// Discards the reply and waits for the beginning of another one. The options stay.
@@ -342,7 +342,7 @@ impl Parser {
             self.open_reasoning(indent, tag);
             return true;
         }
-        if self.queue.holds()
+        if self.queue.is_holding()
             && let Some((indent, tag)) = reasoning::closing(&self.containers, rest, false)
         {
             self.close_unopened(indent, tag);
@@ -357,7 +357,7 @@ impl Parser {
         // Earlier lines are certainly text, even if this one must wait.
         let length = match after_call {
             true => 0,
-            false => certain_text::certain_length(rest, shown, self.dialects(), self.queue.holds()),
+            false => certain_text::certain_length(rest, shown, self.dialects(), self.queue.is_holding()),
         };
         self.queue_text(self.input.at + length);
         false
@@ -389,7 +389,7 @@ impl Parser {
             if let Some((indent, tag)) = reasoning::opening(&self.containers, text, true) {
                 return self.open_reasoning(indent, tag);
             }
-            if self.queue.holds()
+            if self.queue.is_holding()
                 && let Some((indent, tag)) = reasoning::closing(&self.containers, text, true)
             {
                 return self.close_unopened(indent, tag);

@@ -30,7 +30,7 @@ impl Parser {
     pub(super) fn has_paragraph_of(&mut self, line: InputLine) -> bool {
         let next = self.input.offset(line.next);
         if !(self.paragraph.start..=self.paragraph.end).contains(&next) {
-            if !self.queue.holds() || line.cut || self.paragraph.line_without_code == next {
+            if !self.queue.is_holding() || line.cut || self.paragraph.line_without_code == next {
                 return true;
             }
             let text = self.input.slice(self.input.at, line.end);

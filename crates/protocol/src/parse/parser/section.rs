@@ -235,7 +235,7 @@ impl Parser {
         let mut code_end = self.paragraph.code_end;
         for at in marks(text, from) {
             let rest = &text[at..];
-            let tag = if self.queue.holds() { reasoning::closing_tag(rest) } else { None };
+            let tag = if self.queue.is_holding() { reasoning::closing_tag(rest) } else { None };
             let token = dialect::special_token(rest, true, dialects);
             if tag.is_none() && token == Token::None {
                 continue; // nearly every position

@@ -48,7 +48,7 @@ pub(super) struct FoundEngine {
 
 impl FoundEngine {
     /// Finds the engine, and checks that it runs and has the image. The error is a sentence with the reason.
-    pub(super) fn of(wanted: &Container, search_path: &OsStr) -> Result<FoundEngine, Text> {
+    pub(super) fn find(wanted: &Container, search_path: &OsStr) -> Result<FoundEngine, Text> {
         let name = wanted.engine.name();
         let found = wanted
             .program

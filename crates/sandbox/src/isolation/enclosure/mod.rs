@@ -5,7 +5,7 @@ mod probe;
 use super::bubblewrap::Bubblewrap;
 use super::layout::{HostFacts, Layout};
 use super::plan::{Guard, Masking, Name, Plan, Spot, Step, Supervised, Task, part};
-use super::{Entry, Kind, Mode, Report, Request, Settings, Shared, container, enter, helper, session, supervise};
+use super::{Entry, Kind, Mode, Report, Request, Settings, SharedPaths, container, enter, helper, session, supervise};
 use crate::process::Message;
 use crate::project::{Identity, MaskKind, Project};
 use std::ffi::{OsStr, OsString};
@@ -96,7 +96,7 @@ impl Enclosure {
         let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let hides = |shown: &Path, below: &Path, is_folder: bool| project.hides_outside(shown, below, is_folder);
         let (root, search_path) = (project.path(), project.search_path());
-        let layout = Layout::of(&HostFacts { root, home, search_path, variable: &variable, hides: &hides });
+        let layout = Layout::new(&HostFacts { root, home, search_path, variable: &variable, hides: &hides });
         let helper = settings.helper.clone().or_else(|| helper::find(search_path));
         Enclosure {
             settings,
@@ -130,13 +130,13 @@ impl Enclosure {
     pub fn entry(&self, request: &Request<'_>) -> Option<Entry> {
         let kind = self.report().kind;
         let session = if request.session && kind == Kind::Namespaces { self.session() } else { None };
-        self.entry_with(kind, request, &Shared::default(), session)
+        self.entry_with(kind, request, &SharedPaths::default(), session)
     }
 
     /// Returns the process to start for a program that may also change shared paths outside of the project. Returns
     /// `None` if there is no sandbox, or one that cannot show the paths: a container has only the project. The program
     /// is not part of the session.
-    pub fn entry_sharing(&self, request: &Request<'_>, shared: &Shared) -> Option<Entry> {
+    pub fn entry_sharing(&self, request: &Request<'_>, shared: &SharedPaths) -> Option<Entry> {
         let kind = self.report().kind;
         if kind == Kind::Container && !shared.is_empty() {
             return None;
@@ -145,7 +145,7 @@ impl Enclosure {
     }
 
     /// Returns `true` if a program in the sandbox can see this absolute path of the host, without regard to masks.
-    pub fn shows(&self, path: &Path, shared: &Shared) -> bool {
+    pub fn is_visible(&self, path: &Path, shared: &SharedPaths) -> bool {
         let Ok(layout) = &self.layout else { return true };
         // The steps of the layout have real paths.
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -157,7 +157,7 @@ impl Enclosure {
         real.starts_with(&self.root)
             || self.report().kind == Kind::Landlock
             || layout.steps.iter().any(shows)
-            || shared.holds(&real)
+            || shared.contains(&real)
     }
 
     /// Returns the supervised process to start for a command that runs without a sandbox. The supervisor ends all its
@@ -177,7 +177,7 @@ impl Enclosure {
     }
 
     /// Returns the program that sets up the sandbox: this one, if its `main` calls
-    /// [`enter_if_asked`](super::enter_if_asked), or another one that was found.
+    /// [`enter_if_asked`], or another one that was found.
     pub fn helper(&self) -> Option<&Path> {
         self.helper.as_deref()
     }
@@ -188,7 +188,7 @@ impl Enclosure {
     }
 
     pub(super) fn entry_of(&self, kind: Kind, request: &Request<'_>) -> Option<Entry> {
-        self.entry_with(kind, request, &Shared::default(), None)
+        self.entry_with(kind, request, &SharedPaths::default(), None)
     }
 
     /// Registers a command of the session. The guard must live until all processes of the command have ended.
@@ -212,7 +212,7 @@ impl Enclosure {
             let (program, arguments) = (helper.into(), vec![helper::BEGIN_SESSION.into()]);
             let begin = Entry { program, arguments, message: part(&plan)?.into() };
             let entry = |request: &Request<'_>, session: &Session| {
-                self.entry_with(Kind::Namespaces, request, &Shared::default(), Some(session))
+                self.entry_with(Kind::Namespaces, request, &SharedPaths::default(), Some(session))
             };
             probe::begin_session(&begin, entry)
                 .inspect_err(|why| tracing::debug!(%why, "no session could be begun"))
@@ -225,7 +225,7 @@ impl Enclosure {
         &self,
         kind: Kind,
         request: &Request<'_>,
-        shared: &Shared,
+        shared: &SharedPaths,
         session: Option<&Session>,
     ) -> Option<Entry> {
         let cannot_mount = request.layer.is_some() && kind != Kind::Namespaces;
@@ -264,7 +264,7 @@ impl Enclosure {
     /// Returns the container's engine, which is searched on the first call.
     pub(super) fn container(&self) -> Result<&container::FoundEngine, &Text> {
         let found = self.container.get_or_init(|| match &self.settings.container {
-            Some(wanted) => container::FoundEngine::of(wanted, &self.search_path),
+            Some(wanted) => container::FoundEngine::find(wanted, &self.search_path),
             None => Err(text!("none was asked for")),
         });
         found.as_ref()
@@ -272,7 +272,7 @@ impl Enclosure {
 
     /// Returns the system's `bwrap`, which is searched on the first call.
     pub(super) fn bubblewrap(&self) -> Result<&Bubblewrap, &Text> {
-        self.bubblewrap.get_or_init(Bubblewrap::found).as_ref()
+        self.bubblewrap.get_or_init(Bubblewrap::find).as_ref()
     }
 
     fn plan(&self, layout: &Layout, kind: Kind, request: &Request<'_>) -> Plan {

@@ -96,7 +96,7 @@ impl Writer for ChatWriter {
         self.chunk(delta, None, out);
     }
 
-    fn whole(&mut self, outputs: Vec<Output>) -> String {
+    fn complete_answer(&mut self, outputs: Vec<Output>) -> String {
         let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
         let (mut finish, mut usage) = ("stop".to_owned(), String::new());
         for output in outputs {

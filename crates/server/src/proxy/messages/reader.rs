@@ -80,13 +80,13 @@ fn members<'a>(request: &Members<'a>, streamed: bool) -> Members<'a> {
 
 fn read_message<'a>(raw: &'a RawValue, place: &str) -> Result<Message<'a>, Trouble> {
     #[derive(Deserialize)]
-    struct Given<'a> {
+    struct GivenTool<'a> {
         #[serde(borrow)]
         role: Cow<'a, str>,
         #[serde(default, borrow)]
         content: Option<&'a RawValue>,
     }
-    let message: Given<'a> =
+    let message: GivenTool<'a> =
         serde_json::from_str(raw.get()).map_err(|error| Trouble::request(format!("{place}: {error}")))?;
     let Some(role) = role_of(&message.role) else {
         let name = format!("{:.64?}", message.role);

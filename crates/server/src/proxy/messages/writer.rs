@@ -113,7 +113,7 @@ impl Writer for MessagesWriter {
         }
     }
 
-    fn whole(&mut self, outputs: Vec<Output>) -> String {
+    fn complete_answer(&mut self, outputs: Vec<Output>) -> String {
         let (mut content, mut end) = (Vec::new(), None);
         for output in outputs {
             match output {

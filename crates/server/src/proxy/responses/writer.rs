@@ -283,7 +283,7 @@ impl Writer for ResponsesWriter {
         }
     }
 
-    fn whole(&mut self, outputs: Vec<Output>) -> String {
+    fn complete_answer(&mut self, outputs: Vec<Output>) -> String {
         let (mut events, mut response) = (String::new(), Value::Null);
         for output in &outputs {
             self.event(output, &mut events);

@@ -88,7 +88,7 @@ impl Project {
             let path = at.join(&name);
             let [old, new] = [&now, &next].map(|top| fs::symlink_metadata(top.join(&path)).ok());
             let mut put = |replaces| {
-                stash.put(root, &path, (folder.as_fd(), &name), replaces, since).expect("it can be planned");
+                stash.plan_entry(root, &path, (folder.as_fd(), &name), replaces, since).expect("it can be planned");
             };
             match (old, new) {
                 (None, _) => put(false),
@@ -574,7 +574,7 @@ fn paths_longer_than_the_kernel_accepts_are_undone() {
     let since = project.moment();
     let mut stash = Stash::create(&project.place()).expect("a stash can be made");
     let next = open(&project.next());
-    stash.put(root, Path::new("new"), (next.as_fd(), "new".as_ref()), false, since).expect("it can be planned");
+    stash.plan_entry(root, Path::new("new"), (next.as_fd(), "new".as_ref()), false, since).expect("it can be planned");
     stash.remove(root, Path::new("old"), since).expect("it can be planned");
     project.workspace.changes().exchange(stash, &|_| true).expect("nothing else changes it");
     turn.end();
@@ -604,7 +604,9 @@ fn a_refused_exchange_that_changed_its_own_folder_is_reverted() {
     let mut stash = Stash::create(&project.place()).expect("a stash can be made");
     let next = open(&project.next());
     for (path, name) in [("made", "made"), ("made/in/f", "f"), ("taken", "taken")] {
-        stash.put(root, Path::new(path), (next.as_fd(), name.as_ref()), false, since).expect("it can be planned");
+        stash
+            .plan_entry(root, Path::new(path), (next.as_fd(), name.as_ref()), false, since)
+            .expect("it can be planned");
     }
     project.put("root/taken", "by the user\n");
     let turn = project.history.begin(&project.workspace, "a turn");

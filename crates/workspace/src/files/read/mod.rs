@@ -3,8 +3,8 @@
 mod lines;
 
 use crate::names;
-use crate::root::opened::Opened;
-use crate::root::path_arg::{invalid, shown};
+use crate::root::opened::OpenEntry;
+use crate::root::path_arg::{invalid, quoted};
 use crate::root::{Root, of_io};
 use crate::stop::Stop;
 use crate::text::refuse_no_text;
@@ -136,7 +136,7 @@ impl Total {
 
 /// Reads a range of lines of a text file.
 pub(super) fn read(root: &Root, wanted: &ReadFile, stop: &Stop) -> Result<FileText, ToolFailure> {
-    let range = Range::of(wanted)?;
+    let range = Range::resolve(wanted)?;
     let opened = root.open_file(&wanted.path)?;
     let bytes = opened.size();
     let counted = wanted.limits.counted;
@@ -162,7 +162,7 @@ struct Range {
 }
 
 impl Range {
-    fn of(wanted: &ReadFile) -> Result<Range, ToolFailure> {
+    fn resolve(wanted: &ReadFile) -> Result<Range, ToolFailure> {
         let first = wanted.start_line.unwrap_or(1);
         let by_count = wanted.lines.map_or(u64::MAX, |lines| first.saturating_add(lines).saturating_sub(1));
         let last = wanted.end_line.unwrap_or(u64::MAX).min(by_count);
@@ -181,7 +181,7 @@ impl Range {
 }
 
 /// Opens the file and checks by its beginning that it is text.
-fn start<'s>(opened: Opened, stop: &'s Stop, wanted: &ReadFile) -> Result<Lines<'s>, ToolFailure> {
+fn start<'s>(opened: OpenEntry, stop: &'s Stop, wanted: &ReadFile) -> Result<Lines<'s>, ToolFailure> {
     let (path, size) = (&wanted.path, opened.size());
     let mut lines = Lines::new(opened.fd.into(), stop);
     // A project may lower the limit; conflicting edits must still be detected up to the default.
@@ -202,7 +202,7 @@ fn refuse_beyond(range: &Range, skipped: u64, lines: &Lines<'_>, path: &str) -> 
     }
     Err(invalid(text!(
         "{path} has {lines} {lines|line|lines}; start_line {start} is beyond the end. Give a start_line in the file.",
-        path = shown(path),
+        path = quoted(path),
         lines = skipped,
         start = range.first
     )))
@@ -231,7 +231,7 @@ impl<'a> TextBuilder<'a> {
     fn take(&mut self, lines: &mut Lines<'_>, range: &Range) -> std::io::Result<()> {
         while self.count < self.limits.lines && self.count <= range.last - range.first {
             let Some(line) = lines.next(self.limits.line_chars, self.language)? else { break };
-            if !self.fits(&line) {
+            if !self.has_room(&line) {
                 self.unfit = 1;
                 break;
             }
@@ -240,7 +240,7 @@ impl<'a> TextBuilder<'a> {
         Ok(())
     }
 
-    fn fits(&self, line: &TextLine) -> bool {
+    fn has_room(&self, line: &TextLine) -> bool {
         let bytes = self.text.len() + line.text.len() < self.limits.bytes;
         let chars = self.limits.chars.is_none_or(|most| self.chars + line.shown_chars < most);
         self.count == 0 || (bytes && chars)

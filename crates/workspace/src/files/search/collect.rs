@@ -83,7 +83,7 @@ impl<'a> Collector<'a> {
     fn line(&mut self, number: Option<u64>, text: String, matched: bool) -> SearchLine {
         let gap = std::mem::take(&mut self.gap);
         let name = self.name;
-        let (path, shown) = self.spelled.get_or_insert_with(|| (names::text_of(name), names::shown(name))).clone();
+        let (path, shown) = self.spelled.get_or_insert_with(|| (names::text_of(name), names::display(name))).clone();
         let unnameable = !names::is_text(name);
         SearchLine { path, shown, unnameable, line: number.unwrap_or(0), text, matched, gap }
     }
@@ -110,7 +110,7 @@ impl Sink for Collector<'_> {
         let is_long = found.bytes().len() > self.snippet_chars;
         let place = if is_long { self.matcher.find(found.bytes()).ok().flatten() } else { None };
         let at = place.map_or(0, |place| place.start());
-        let line = self.line(found.line_number(), snippet::around(found.bytes(), at, self.snippet_chars), true);
+        let line = self.line(found.line_number(), snippet::excerpt(found.bytes(), at, self.snippet_chars), true);
         self.found.starts.push(self.found.lines.len());
         self.found.lines.append(&mut self.before);
         self.found.lines.push(line);
@@ -118,7 +118,7 @@ impl Sink for Collector<'_> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
-        let line = self.line(context.line_number(), snippet::around(context.bytes(), 0, self.snippet_chars), false);
+        let line = self.line(context.line_number(), snippet::excerpt(context.bytes(), 0, self.snippet_chars), false);
         match context.kind() {
             SinkContextKind::Before => self.before.push(line),
             _ => self.found.lines.push(line),

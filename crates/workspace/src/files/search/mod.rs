@@ -6,8 +6,8 @@ mod snippet;
 use crate::files::globs::Glob;
 use crate::files::list::start_of;
 use crate::names;
-use crate::root::opened::Opened;
-use crate::root::path_arg::{invalid, shown};
+use crate::root::opened::OpenEntry;
+use crate::root::path_arg::{invalid, quoted};
 use crate::root::resolve::open_entry;
 use crate::root::twins::Twins;
 use crate::root::walk::{EntryRun, Node, Order, Visitor, Walk};
@@ -102,7 +102,7 @@ pub struct SearchLine {
 /// The result of a search, sorted by path and line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct SearchResults {
     /// Matching lines with their context.
     pub lines: Vec<SearchLine>,
     /// The number of matching lines.
@@ -132,22 +132,22 @@ pub(super) fn search(
     wanted: &SearchFiles,
     stop: &Stop,
     threads: Option<usize>,
-) -> Result<Found, ToolFailure> {
+) -> Result<SearchResults, ToolFailure> {
     let matcher = matcher_of(wanted)?;
     let (start, glob) = start_of(root, &wanted.path, wanted.glob.as_deref())?;
-    let search = Search { root, wanted, matcher, start: start.name.clone(), glob, twins: Twins::of(root).until(stop) };
-    let mut found = Found::default();
+    let search = Search { root, wanted, matcher, start: start.name.clone(), glob, twins: Twins::new(root).until(stop) };
+    let mut found = SearchResults::default();
     match start.kind() {
         FileType::Directory => {
             let walk = Walk::new(root, Order::Depth, stop).from(&start).ignoring(true).threads(threads);
             let report =
                 walk.visit(&search, |files| files.into_iter().try_for_each(|file| found.add(file, wanted.limit)));
-            let report = report.begun(&wanted.path)?;
+            let report = report.check_start(&wanted.path)?;
             found.gave_up = !report.complete;
             found.unreadable += report.unreadable;
         }
         FileType::RegularFile => {
-            let outcome = search.opened(&mut search.state(), start, &|| stop.is_stopped());
+            let outcome = search.search_file(&mut search.state(), start, &|| stop.is_stopped());
             let _ = outcome.map_or(ControlFlow::Continue(()), |file| found.add(file, wanted.limit));
         }
         kind => return Err(not_a_file(&wanted.path, kind)),
@@ -187,7 +187,7 @@ enum FileEnd {
 
 impl Visitor for Search<'_> {
     type State = (Searcher, RegexMatcher);
-    type Found = Vec<FileOutcome>;
+    type Output = Vec<FileOutcome>;
 
     fn state(&self) -> Self::State {
         // Threads that share a matcher wait for one another.
@@ -232,7 +232,7 @@ impl Visitor for Search<'_> {
 impl Search<'_> {
     fn matches(&self, node: &Node) -> bool {
         let Some(glob) = &self.glob else { return true };
-        glob.matches(names::below(&self.start, &node.name).unwrap_or(&node.name), false)
+        glob.matches(names::relative_to(&self.start, &node.name).unwrap_or(&node.name), false)
     }
 
     /// Searches one file of a walk. It is opened by its name in the folder that was listed, so it is the file that the
@@ -260,22 +260,22 @@ impl Search<'_> {
         if Twins::possible(&stat) && !matches!(self.twins.find(&stat), Ok(None)) {
             return Some(FileOutcome::Blocked);
         }
-        let opened = Opened { fd, stat, name: node.name };
+        let opened = OpenEntry { fd, stat, name: node.name };
         // The walk may have checked another file at this name.
         if node.has_rule && self.root.blocks_opened(&opened).is_some() {
             return None;
         }
-        self.opened(state, opened, is_over)
+        self.search_file(state, opened, is_over)
     }
 
     /// Searches a file that no rule blocks. Returns `None` if reading was stopped.
-    fn opened(
+    fn search_file(
         &self,
         (searcher, matcher): &mut (Searcher, RegexMatcher),
-        opened: Opened,
+        opened: OpenEntry,
         is_over: &dyn Fn() -> bool,
     ) -> Option<FileOutcome> {
-        let Opened { fd, stat, name } = opened;
+        let OpenEntry { fd, stat, name } = opened;
         let file = File::from(fd);
         // A file that was renamed during the walk may now be blocked. This costs system calls, so it is only checked if
         // there is something to report.
@@ -304,7 +304,7 @@ impl Search<'_> {
     }
 }
 
-impl Found {
+impl SearchResults {
     /// Adds the outcome of the next file, and breaks if there are more matches than the limit.
     fn add(&mut self, file: FileOutcome, limit: usize) -> ControlFlow<()> {
         match file {
@@ -340,7 +340,7 @@ impl Found {
 
     fn add_binary(&mut self, name: &Path) {
         if self.binary_names.len() < MOST_NAMED {
-            self.binary_names.push(names::shown(name));
+            self.binary_names.push(names::display(name));
         }
         self.binary += 1;
     }
@@ -380,7 +380,7 @@ fn not_a_pattern(wanted: &SearchFiles, error: &grep_regex::Error) -> ToolFailure
     let all = error.to_string();
     // The last line of the error has the reason; the lines before it repeat the pattern.
     let why = all.lines().next_back().unwrap_or_default().trim_start_matches("error: ").trim_end_matches('.');
-    let pattern = shown(&wanted.pattern);
+    let pattern = quoted(&wanted.pattern);
     if wanted.literal {
         return invalid(text!(
             "The text {pattern} cannot be searched: {problem}. A search is within lines.",
@@ -430,9 +430,9 @@ mod tests {
             matcher,
             start: PathBuf::new(),
             glob: None,
-            twins: Twins::of(&root),
+            twins: Twins::new(&root),
         };
-        let (mut found, mut visits) = (Found::default(), Vec::new());
+        let (mut found, mut visits) = (SearchResults::default(), Vec::new());
         let report = Walk::new(&root, Order::Depth, &stop).threads(Some(1)).visit(&search, |files| {
             visits.push(files.len());
             if files.len() > 1 {

@@ -2,7 +2,7 @@
 
 /// Returns at most `shown` characters of a line around the byte `at`. In a longer line, three tenths of them are before
 /// that byte, and `...` marks the omitted parts. The work is bounded for any length of the line.
-pub(crate) fn around(line: &[u8], at: usize, shown: usize) -> String {
+pub(crate) fn excerpt(line: &[u8], at: usize, shown: usize) -> String {
     // A character has at most four bytes, and the first and last one of a window may be incomplete.
     let window = 4 * (shown + 4);
     let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -35,17 +35,17 @@ mod tests {
 
     #[test]
     fn short_lines_are_whole() {
-        assert_eq!(around("größe\r\n".as_bytes(), 4, 200), "größe");
-        assert_eq!(around("x".repeat(200).as_bytes(), 150, 200), "x".repeat(200));
+        assert_eq!(excerpt("größe\r\n".as_bytes(), 4, 200), "größe");
+        assert_eq!(excerpt("x".repeat(200).as_bytes(), 150, 200), "x".repeat(200));
     }
 
     #[test]
     fn long_lines_show_what_is_around_the_match() {
         let line = format!("{}NEEDLE{}", "ä".repeat(1000), "ö".repeat(1000));
-        let text = around(line.as_bytes(), 2000, 200);
+        let text = excerpt(line.as_bytes(), 2000, 200);
         assert_eq!(text, format!("...{}NEEDLE{}...", "ä".repeat(60), "ö".repeat(134)));
-        let end = around(format!("{}NEEDLE", "ä".repeat(1000)).as_bytes(), 2000, 200);
+        let end = excerpt(format!("{}NEEDLE", "ä".repeat(1000)).as_bytes(), 2000, 200);
         assert_eq!(end, format!("...{}NEEDLE", "ä".repeat(194)));
-        assert_eq!(around(format!("NEEDLE{}", "b".repeat(500)).as_bytes(), 0, 200).chars().count(), 203);
+        assert_eq!(excerpt(format!("NEEDLE{}", "b".repeat(500)).as_bytes(), 0, 200).chars().count(), 203);
     }
 }
