@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use toolfence_agent::agent::Agent;
 use toolfence_agent::backend::Replay;
 use toolfence_agent::transcript::Transcript;
-use toolfence_agent::transcript::export::{Shown, html, markdown};
-use toolfence_agent::transcript::{Record, Store, Stored};
+use toolfence_agent::transcript::export::{Parts, html, markdown};
+use toolfence_agent::transcript::{Record, Store, StoredSession};
 use toolfence_policy::toolbox::Toolbox;
 use toolfence_policy::{NoFacts, Policy};
 use toolfence_session::{Session, SessionOptions};
@@ -31,11 +31,11 @@ fn main() {
         let size = std::fs::metadata(&path).expect("the transcript exists").len() as f64 / 1e6;
         let listed = timed(|| assert_eq!(store.list(Some(&root)).len(), 1));
         let resumed = timed(|| resume(&path));
-        let stored = Stored::read(&path).expect("the transcript is valid");
+        let stored = StoredSession::read(&path).expect("the transcript is valid");
         let records: Vec<&Record> = stored.records.iter().collect();
         let catalog = toolfence_policy::toolset::catalog();
-        let read = timed(|| drop(markdown(&stored, &records, Shown::default(), &catalog)));
-        let page = timed(|| drop(html(&stored, &records, Shown::default())));
+        let read = timed(|| drop(markdown(&stored, &records, Parts::default(), &catalog)));
+        let page = timed(|| drop(html(&stored, &records, Parts::default())));
         println!("| {turns} turns | {size:.1} MB | {listed} | {resumed} | {read} | {page} |");
     }
 }

@@ -69,7 +69,7 @@ impl Agents for NoTurns {
         Ok(None)
     }
 
-    fn ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
+    fn turn_ended(&self, _: Option<&str>, _: Option<&mut Agent>) {}
 }
 
 /// One server for all inputs.

@@ -54,13 +54,13 @@ fn check_syntax(reader: &Reader, name: &str, text: &str) -> Option<Vec<Diagnosti
 
 /// Errors in unchanged text do not count as new, and every new error is one of the errors after the change.
 fn check_new_errors(before: &str, after: &str, old: &[Diagnostic], new: &[Diagnostic], sight: Sight) {
-    let lines = LineMap::of(before, after);
+    let lines = LineMap::new(before, after);
     let found = new_ones(old, new, |_| Some(&lines), sight);
     assert!(found.iter().all(|one| new.contains(one)) && found.len() <= new.len());
     if old.is_empty() {
         assert_eq!(found.len(), new.len(), "in a text that was right all of it is new");
     }
-    let same = LineMap::of(after, after);
+    let same = LineMap::new(after, after);
     assert!(new_ones(new, new, |_| Some(&same), sight).is_empty(), "nothing is new in the same text");
 }
 

@@ -10,8 +10,8 @@
 //!
 //! let redactor = Redactor::new().environment([("DEPLOY_TOKEN".to_owned(), "correct horse".to_owned())]);
 //! let text = "curl https://me:hunter22@example.org -H 'x: correct horse' # DB_PASSWORD=letmein1";
-//! let clean = "curl https://me:[redacted: password]@example.org -H 'x: [redacted: DEPLOY_TOKEN]' #
-//! DB_PASSWORD=[redacted: value]"; assert_eq!(redactor.text(text), clean);
+//! let clean = "curl https://me:[redacted: password]@example.org -H 'x: [redacted: DEPLOY_TOKEN]' # DB_PASSWORD=[redacted: value]";
+//! assert_eq!(redactor.text(text), clean);
 //! ```
 //!
 //! Redaction takes time linear in the text, and a text without secrets is not copied.
