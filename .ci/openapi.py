@@ -180,7 +180,7 @@ def used(url, project, described, package):
     assert "Created Chatfile" in over.data.results and os.path.exists(project + "/Chatfile")
     assert ask("undo", 200, body=models.UndoRequest()).data.undone is not None and not os.path.exists(project + "/Chatfile")
     last = ask("read_reply", 200, chat, body=models.ReplyRequest(text="It was made.", finish=models.ReplyRequestFinish("stop")))
-    assert "put files back" in last.data.results, last
+    assert "undone changes" in last.data.results, last
 
     # Undo and redo.
     undone = ask("undo", 200, body=models.UndoRequest()).data.undone

@@ -219,7 +219,7 @@ fn a_server_that_is_loading_its_model_is_waited_for() {
     let place = place.settings("[http]\nfirst_byte = 1\n");
     let ran = place.coder(&[&busy.url], &["-p", "hello"]);
     assert_eq!(ran.status, 3, "{}", ran.err);
-    assert!(ran.err.contains("is still loading its model after 1 s. Try again when its log says"), "{}", ran.err);
+    assert!(ran.err.contains("is still loading its model after 1 s. Try again when its log reports"), "{}", ran.err);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn the_server_with_a_loaded_model_is_preferred_and_others_can_be_chosen() {
     let ran = place.coder(&urls, &["-p", "hello"]);
     let named = format!("using Ollama at {}, model b:latest\n", ollama.url);
     assert!(ran.err.contains(&named), "{}", ran.err);
-    assert!(ran.err.contains(&format!("also an OpenAI-shaped server at {}: idle", studio.url)), "{}", ran.err);
+    assert!(ran.err.contains(&format!("also an OpenAI-compatible server at {}: idle", studio.url)), "{}", ran.err);
     assert!(ran.err.contains("choose with --base-url and --model"), "{}", ran.err);
     let ran = place.coder(&urls, &["--model", "idle", "-p", "hello"]);
     assert!(ran.err.contains(&format!("at {}, model idle", studio.url)), "{}", ran.err);

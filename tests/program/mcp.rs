@@ -222,7 +222,7 @@ fn tools_that_cannot_be_offered_are_left_out() {
     assert!(notes.contains("listed twice") && notes.contains("u{1b}") && notes.contains("schema"), "{notes}");
     let listed = Served::new("many").listed();
     assert_eq!(names(&listed).len(), 128);
-    assert!(listed["notes"].to_string().contains("more than 128 tools"), "{listed}");
+    assert!(listed["notes"].to_string().contains("the first 128 tools"), "{listed}");
     assert_eq!(names(&Served::new("pages").listed()), ["test.echo", "test.second"]);
 }
 
@@ -328,13 +328,13 @@ fn the_sandbox_confines_the_server() {
         format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{:?}]\n", served.project.root.display().to_string());
     served.project.file_at_home("config/toolfence/config.toml", text);
     let ran = served.coder(&["--root", "inner", "mcp", "list"], "");
-    assert!(ran.out.contains("cannot be shared") && ran.out.contains("holds the project"), "{ran:?}");
+    assert!(ran.out.contains("cannot be shared") && ran.out.contains("contains the project"), "{ran:?}");
     for path in [served.project.home.join("state"), served.project.home.join("config"), PathBuf::from("/")] {
         let path = path.display().to_string();
         let text = format!("[mcp.test]\ncommand = \"bash -c true\"\npaths = [{path:?}]\n");
         served.project.file_at_home("config/toolfence/config.toml", text);
         let error = served.listed()["error"].to_string();
-        assert!(error.contains("change your settings or what you trust"), "{error}");
+        assert!(error.contains("change your settings or your trusted files"), "{error}");
     }
 }
 
@@ -615,7 +615,7 @@ fn a_path_that_cannot_be_scanned_is_not_given_to_a_server() {
         std::fs::write(many.join(format!(".env.{number}")), "").unwrap();
     }
     let error = served.listed()["error"].to_string();
-    let said = format!("{} cannot be shared: it holds too many files", served.shared.display());
+    let said = format!("{} cannot be shared: it contains too many files", served.shared.display());
     assert!(error.contains(&said), "{error}");
     std::fs::remove_dir_all(&many).unwrap();
     let name = "d".repeat(200);

@@ -265,10 +265,10 @@ async fn error_messages_explain_what_to_do() {
 #[tokio::test]
 async fn silence_is_an_error_before_a_reply_and_truncates_a_begun_one() {
     let (received, ended) = reply_with_short_limits(vec![(sse(&[&text("one")]), 1500)]).await;
-    assert_eq!((received.as_str(), ended.as_str()), ("one", "Cut: nothing came for 0.5 s"));
+    assert_eq!((received.as_str(), ended.as_str()), ("one", "Cut: nothing arrived for 0.5 s"));
     let (received, ended) = reply_with_short_limits(vec![(sse(&[]), 1500)]).await;
     assert_eq!(received, "");
-    assert!(ended.contains("nothing came for 0.5 s. Loading a model"), "{ended}");
+    assert!(ended.contains("nothing arrived for 0.5 s. Loading a model"), "{ended}");
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ fn row(one: &Standing, out: &mut Terminal) -> Result<(), Failure> {
     let files = one.checker.files().collect::<Vec<_>>().join(" ");
     let checker = match &one.checker.reads {
         Reads::Project(file) if !one.checker.checks_files_alone() => {
-            text!("{files}: {program}, where there is a {file}", files, program = one.checker.program(), file)
+            text!("{files}: {program}, if there is a {file}", files, program = one.checker.program(), file)
         }
         _ => text!("{files}: {program}", files, program = one.checker.program()),
     };

@@ -209,7 +209,7 @@ impl Server {
         let listed = loop {
             match wait(models(self.options()))? {
                 Some(listed) => break listed,
-                None => patience.wait(&text!("an OpenAI-shaped server"), &self.profile_key().0)?,
+                None => patience.wait(&text!("an OpenAI-compatible server"), &self.profile_key().0)?,
             }
         };
         if let Some(model) = choose_model(&listed) {
@@ -431,8 +431,8 @@ impl Patience {
         let (seconds, base_url) = (self.most.as_secs(), redactor().text(base_url).into_owned());
         if self.begun.elapsed() >= self.most {
             return Err(Failure::broken(text!(
-                "{kind} at {url} is still loading its model after {seconds} s. Try again when its log says that it is \
-                 ready, or wait longer for it: `http.first_byte` in the settings",
+                "{kind} at {url} is still loading its model after {seconds} s. Try again when its log reports that it \
+                 is ready, or wait longer: `http.first_byte` in the settings",
                 kind = kind.clone(),
                 url = base_url,
                 seconds
@@ -476,7 +476,7 @@ fn kind(server: &LocalServer) -> Text {
         Some("lmstudio") => "LM Studio".into(),
         Some("ollama") => "Ollama".into(),
         Some(other) => other.into(),
-        None => text!("an OpenAI-shaped server"),
+        None => text!("an OpenAI-compatible server"),
     }
 }
 

@@ -295,7 +295,7 @@ fn options(rule: &ServerRule, places: &Places) -> Result<ServerOptions, Text> {
     options.paths = rule.paths.iter().map(path).collect();
     if let Some(path) = options.paths.iter().find(|path| places.are_reached_through(path)) {
         return Err(text!(
-            "{path} would let it change your settings or what you trust",
+            "{path} would let it change your settings or your trusted files",
             path = path.display().to_string()
         ));
     }

@@ -231,8 +231,8 @@ impl Running {
         add_note(
             &mut text,
             text!(
-                "It runs on as job {id}. Use job with {{\"id\": \"{id}\", \"action\": \"poll\"}} to look at it, \
-                 \"write\" for its stdin, \"stop\" to end it.",
+                "The command continues as job {id}. Call job with {{\"id\": \"{id}\", \"action\": \"poll\"}} to read \
+                 its output, \"write\" for its stdin, \"stop\" to end it.",
                 id = &self.id
             ),
         );

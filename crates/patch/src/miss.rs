@@ -164,9 +164,12 @@ impl Why {
                 lines = *lines
             ),
             Why::NoPlace => {
-                text!("only adds lines, and nothing says where. Give lines of context, a line number or a heading.")
+                text!("only adds lines, without a position. Give lines of context, a line number or a heading.")
             }
-            Why::TooMuchWork => text!("was not looked for: too many hunks for so long a file. Send fewer at once."),
+            Why::TooMuchWork => text!(
+                "was not searched for: there are too many hunks for such a long file. Send fewer \
+                                       at once."
+            ),
         }
     }
 }

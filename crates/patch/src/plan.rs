@@ -471,8 +471,8 @@ impl Refusal {
                 text!("{path} exists already with this content: the patch is already applied there.", path)
             }
             Reason::OtherContent => text!(
-                "{path} is to be deleted but holds something else than the patch says. Read it again, or use *** \
-                 Delete File.",
+                "{path} is to be deleted but its content differs from the patch. Read it again, or use *** Delete \
+                 File.",
                 path
             ),
             Reason::NoChange => text!("{path} would be the same afterwards: nothing is changed by the hunks.", path),

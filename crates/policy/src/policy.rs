@@ -632,8 +632,8 @@ fn refuse_guess(call: &ToolCall) -> ToolFailure {
     }
     if call.repairs.contains(&Repair::DoubtfulFence) {
         message = message.then(text!(
-            "A block before this one was not closed as it should be: end each block with its closing fence, ```, alone \
-             on a line."
+            "A block before this one was not closed correctly: end each block with its closing fence, ```, alone on a \
+             line."
         ));
     }
     ToolFailure::new(ErrorCode::MalformedCall, message)

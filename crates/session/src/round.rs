@@ -297,7 +297,7 @@ impl Session {
         let mut notes = Vec::new();
         if found.summary.forged.is_some() {
             notes.push(text!(
-                "Note: your reply held a `tool_result` block. Results are given by the host only; that block and \
+                "Note: your reply contained a `tool_result` block. Only the host writes results; that block and \
                  everything after it were dropped and not run. Write your calls, end the reply, and wait for the \
                  results."
             ));

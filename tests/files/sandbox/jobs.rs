@@ -97,11 +97,11 @@ fn a_server_lives_over_several_turns() {
     for word in ["one", "two"] {
         let input = format!("{word}\n");
         let result = session.call("job", json!({"id": id, "action": "write", "input": input}));
-        assert!(result.output.starts_with(&format!("got {word}\n[It runs on")), "{result:?}");
+        assert!(result.output.starts_with(&format!("got {word}\n[The command continues")), "{result:?}");
     }
     let started = Instant::now();
     let quiet = session.job(&id, "poll");
-    assert!(quiet.output.starts_with("[It runs on") && started.elapsed() >= Duration::from_secs(4), "{quiet:?}");
+    assert!(quiet.output.starts_with("[The command continues") && started.elapsed() >= Duration::from_secs(4), "{quiet:?}");
     let stopped = session.job(&id, "stop");
     assert!(stopped.success && stopped.output.contains("has ended") && !is_running(&stopped), "{stopped:?}");
     assert_eq!(running(&place.root.display().to_string()), 0);
@@ -166,7 +166,7 @@ fn only_long_commands_become_jobs() {
     assert_eq!((short.output.as_str(), short.exit_code), ("done\n", Some(3)));
     let command = "echo begun; sleep 2; echo ended; exit 4";
     let long = session.call("bash", json!({"command": command, "timeout": 60}));
-    assert!(is_running(&long) && long.output.starts_with("begun\n[It runs on as job"), "{long:?}");
+    assert!(is_running(&long) && long.output.starts_with("begun\n[The command continues as job"), "{long:?}");
     let id = id_of(&long);
     let written = session.call("job", json!({"id": id, "action": "write", "input": "x\n"})).error.expect("no stdin");
     assert!(

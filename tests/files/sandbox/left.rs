@@ -107,7 +107,7 @@ fn a_missing_helper_is_explained() {
         return;
     }
     let result = bash(&Arc::new(has_none), json!({"command": "echo said"}));
-    assert!(result.output.starts_with("said\n[There is no helper") && result.success, "{result:?}");
+    assert!(result.output.starts_with("said\n[The helper that supervises") && result.success, "{result:?}");
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn a_server_of_a_job_is_reached_by_a_later_command() {
     let test = "sandbox::session::a_server_of_a_job_is_reached_by_a_later_command";
     let serve = format!("{SERVER}=1 ./server --exact {test} --nocapture");
     let said = session.call(json!({"command": serve, "background": true}));
-    assert!(said.contains("[It runs on"), "{said}");
+    assert!(said.contains("[The command continues"), "{said}");
     let connect = format!(
         "for i in $(seq 100); do exec 3<>/dev/tcp/127.0.0.1/{PORT} && cat <&3 && break; sleep 0.1; done 2>/dev/null"
     );
@@ -242,7 +242,7 @@ fn processes_are_not_shared() {
     let Some(session) = Session::new(&place) else { return };
     let namespaces = "cd /proc/self/ns; readlink net user pid ipc mnt";
     let said = session.call(json!({"command": format!("{namespaces}; sleep 72305"), "background": true}));
-    let (of_job, _) = said.split_once("[It runs on").unwrap_or_else(|| panic!("{said}"));
+    let (of_job, _) = said.split_once("[The command continues").unwrap_or_else(|| panic!("{said}"));
     let of_command = session.run(namespaces);
     let is_same: Vec<bool> = of_job.lines().zip(of_command.lines()).map(|(one, other)| one == other).collect();
     assert_eq!(is_same, [true, true, false, false, false], "{of_job}{of_command}");

@@ -260,17 +260,17 @@ fn a_killed_process_leaves_only_complete_records() {
     for round in 0..8 {
         let mut child = start_conversation(&place, if round == 0 { &[] } else { &["--continue"] });
         let mut keys = child.stdin.take().unwrap();
-        let mut out = child.stdout.take().unwrap();
-        let drain = std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
         let typed: String = (0..400).map(|n| format!("Question {n}\n")).collect();
         std::thread::spawn(move || keys.write_all(typed.as_bytes()));
-        std::thread::sleep(Duration::from_millis(150 + random.below(250) as u64));
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let mut answers = out.lines().map(Result::unwrap).filter(|line| line.contains("Answer "));
+        assert!(answers.nth(4 + random.below(40)).is_some(), "the conversation continues");
+        // The kill follows an answer by a random time, so that it can interrupt the writing of a record.
+        std::thread::sleep(Duration::from_micros(random.below(3000) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
-        drain.join().unwrap().unwrap();
         let sessions = place.sessions();
-        assert!(sessions.len() <= 1, "{sessions:?}");
-        let Some(session) = sessions.first() else { continue };
+        let [session] = &sessions[..] else { panic!("{sessions:?}") };
         let text = std::fs::read(session["path"].as_str().unwrap()).unwrap();
         let whole = text.iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
         let lines: Vec<Value> = text[..whole]

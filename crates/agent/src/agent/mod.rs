@@ -578,7 +578,7 @@ impl Agent {
                 None if calls.open.is_empty() => {
                     return Err(Error::with_kind(
                         ErrorKind::Internal,
-                        text!("The session waits for an input that never comes."),
+                        text!("The session waits for input that will not come."),
                     ));
                 }
                 None => {

@@ -137,7 +137,7 @@ fn record(line: &[u8], path: &Path) -> Result<Option<Record>> {
     }
     let newer = |version: u32| {
         let message = text!(
-            "{path} was written by a newer coder: its records have the version {version}, and this one reads up to \
+            "{path} was written by a newer coder: its records have the version {version}, and this coder reads up to \
              {known}. Update coder to read it.",
             path = path.display().to_string(),
             version,

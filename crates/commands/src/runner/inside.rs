@@ -134,7 +134,7 @@ impl CommandRunner {
         let entry = self
             .enclosure()
             .entry(&request)
-            .ok_or_else(|| io::Error::other(text!("the helper got no plan for what is masked")))?;
+            .ok_or_else(|| io::Error::other(text!("the helper received no plan for the masks")))?;
         let arguments: Vec<&OsStr> = entry.arguments.iter().map(OsString::as_os_str).collect();
         let helper = Job { program: &entry.program, args: &arguments, environment: &environment, ..*job };
         process::run_supervised(&helper, &entry.message).await
@@ -189,13 +189,13 @@ impl Pace {
 fn unmasked(found: Unmasked) -> ToolFailure {
     let message = match found {
         Unmasked::Blocked(name) => text!(
-            "{name}, whose content is not for commands, changed on disk while the command ran and could not stay \
-             hidden, so the command was ended. What it had done by then has stayed. Check before you run it again.",
+            "{name}, which is hidden from commands, changed on disk while the command ran and could no longer be \
+             hidden, so the command was ended. Its changes up to then remain. Check them before you run it again.",
             name
         ),
         Unmasked::Used(name) => text!(
             "{name}, which git or toolfence uses, was replaced on disk while the command ran and could not stay \
-             read-only, so the command was ended. What it had done by then has stayed. Check before you run it again.",
+             read-only, so the command was ended. Its changes up to then remain. Check them before you run it again.",
             name
         ),
     };

@@ -486,9 +486,9 @@ impl CommandRunner {
             return Ok((
                 outcome,
                 vec![text!(
-                    "There is no helper that holds what a command starts (toolfence-sandbox or coder, in the PATH), so \
-                     a process that left the process group of this one may still be running, and its memory had no \
-                     limit."
+                    "The helper that supervises commands (toolfence-sandbox or coder, in the PATH) is missing, so a \
+                     process that left the process group of this command may still be running, and its memory was not \
+                     limited."
                 )],
             ));
         };
@@ -558,8 +558,8 @@ fn needs_write() -> Text {
 fn run_again_with_network(on_copy: bool) -> Text {
     match on_copy {
         true => text!(
-            "It failed without network, and its output mentions a failed name lookup. Run it again with network? What \
-             the first run wrote is dropped."
+            "It failed without network, and its output mentions a failed name lookup. Run it again with network? The \
+             changes of the first run are dropped."
         ),
         false => {
             text!("It failed without network, and its output mentions a failed name lookup. Run it again with network?")

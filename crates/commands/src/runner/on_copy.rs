@@ -187,7 +187,7 @@ impl CommandRunner {
         };
         noting
             .report_if_slow(blocking(self, read), || {
-                text!("The command has ended. What it wrote is compared with the project.")
+                text!("The command has ended. Its changes are being compared with the project.")
             })
             .await
     }
@@ -212,7 +212,7 @@ fn run_failure(error: RunError) -> ToolFailure {
         RunError::System(error) => not_sandboxed(&error),
         RunError::TooLarge(most) => {
             let message = text!(
-                "The command wrote more than {most} MiB and was ended. Nothing of it is in the project.",
+                "The command wrote more than {most} MiB and was ended. None of its changes are in the project.",
                 most = most >> 20
             );
             ToolFailure::new(ErrorCode::TooLarge, message)

@@ -104,8 +104,9 @@ fn unread_by_git<'p>(output: &str, hidden: impl Iterator<Item = &'p Path>) -> Op
     let is_hidden = |name: &String| hidden.iter().any(|path| path.ends_with(name));
     let name = output.lines().filter_map(opened).find(is_hidden)?;
     Some(text!(
-        "{name} is blocked and hidden from commands, and git tracks it and would take its change. Name what is wanted \
-         instead (git add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do it.",
+        "{name} is blocked and hidden from commands, but git tracks it and would record the change. Name the files \
+         that you want instead (git add src, git commit -m TEXT -- src, git stash push -- src), or ask the user to do \
+         it.",
         name = names::display(Path::new(&name))
     ))
 }

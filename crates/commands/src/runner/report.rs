@@ -145,8 +145,8 @@ pub(crate) fn advice_on_copy(outcome: &Outcome) -> Option<Text> {
 fn left_running(lingered: bool, escaped: bool) -> Option<Text> {
     if escaped {
         return Some(text!(
-            "At least one process it started may still be running: it could not be ended, or what held it was ended \
-             before it. End it by its process id if it is not wanted."
+            "At least one process it started may still be running: it could not be ended, or its supervisor was ended \
+             first. End it by its process id if you do not need it."
         ));
     }
     lingered.then(|| text!("Processes it left running in the background were ended with it."))

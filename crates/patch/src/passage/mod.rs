@@ -73,8 +73,8 @@ impl PassageProblem {
             ),
             PassageProblem::Several { lines, total } => {
                 text!(
-                    "old occurs {total} times, at lines {lines}; it must occur exactly once. Give more of the lines \
-                     around the one that is meant.",
+                    "old occurs {total} times, at lines {lines}; it must occur exactly once. Give more of the \
+                     surrounding lines.",
                     total = *total,
                     lines = list_lines(lines, total.saturating_sub(lines.len() as u64))
                 )

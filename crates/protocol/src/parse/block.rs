@@ -457,7 +457,7 @@ impl Block {
         }
         if holds_heredoc(line, tag) {
             let message =
-                text!("the verbatim body holds <<{tag} itself, so its end is not certain; choose another TAG", tag);
+                text!("the verbatim body contains <<{tag} itself, so its end is not certain; choose another TAG", tag);
             return self.spoil(start, message);
         }
         if !body.indentation.accepts(indent) {

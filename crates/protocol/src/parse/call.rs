@@ -127,7 +127,7 @@ impl Shapes<'_> {
     fn read_calls(&mut self, value: Value, around: &Draft) -> Result<(), Text> {
         match value {
             Value::Array(items) if items.is_empty() => {
-                Err(text!("an array holds no call; write one object with name and args"))
+                Err(text!("an array is not a call; write one object with name and args"))
             }
             Value::Array(items) => items.into_iter().try_for_each(|item| self.read_call(item, around.clone())),
             other => self.read_call(other, around.clone()),
@@ -176,7 +176,7 @@ impl Shapes<'_> {
         let Some(&(first, name)) = names.first() else { return Ok(None) };
         if let Some(key) = WRAPPERS.into_iter().find(|key| object.get(*key).is_some_and(holds_call)) {
             return Err(text!(
-                "{name} names a tool and {wrapper} holds a call of its own; write one call with name and args",
+                "{name} names a tool and {wrapper} contains a call of its own; write one call with name and args",
                 name = first,
                 wrapper = key
             ));
@@ -373,7 +373,7 @@ impl Draft {
         self.note(Repair::ArgsString);
         let reading = json::read(encoded, false).map_err(|problem| {
             text!(
-                "args is a string that holds no JSON object ({problem}); write args as an object",
+                "args is a string that contains no JSON object ({problem}); write args as an object",
                 problem = problem.message
             )
         })?;
@@ -381,7 +381,7 @@ impl Draft {
         let mut values = reading.values.into_iter();
         match (values.next(), values.next()) {
             (Some(Value::Object(args)), None) => Ok(args),
-            _ => Err(text!("args is a string that holds more than one JSON object; write args as an object")),
+            _ => Err(text!("args is a string that contains more than one JSON object; write args as an object")),
         }
     }
 

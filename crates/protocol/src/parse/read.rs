@@ -32,8 +32,8 @@ pub(super) fn read_block(block: &Block, catalog: Option<&Catalog>, ending: Endin
             Err(unfinished(
                 token.start,
                 text!(
-                    "the closing fence came before the verbatim body {tag}, which belongs inside the block; write \
-                     {form}. For a text that begins with such a fence, open the block with a longer one",
+                    "the closing fence precedes the verbatim body {tag}, which belongs inside the block; write {form}. \
+                     For a text that begins with such a fence, open the block with a longer one",
                     tag,
                     form = body_form(token, tag)
                 ),

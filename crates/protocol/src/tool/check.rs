@@ -83,8 +83,7 @@ fn check_value(param: &Param, value: &Value, owner: &str) -> Result<(), ToolFail
         && crate::invisible::is_blank(path)
     {
         return Err(invalid(text!(
-            "The path is blank: {argument} of {owner} holds nothing that can be seen. Give a path, such as \
-             src/main.rs.",
+            "The path is blank: {argument} of {owner} has no visible characters. Give a path, such as src/main.rs.",
             owner,
             argument = param.name.clone()
         )));
@@ -123,7 +122,7 @@ fn control_character(param: &Param, text: &str, control: char, owner: &str) -> T
         })
         .collect();
     text!(
-        "{owner}: {argument} is {shown}, which holds a control character. If you mean a backslash, escape it: write \
+        "{owner}: {argument} is {shown}, which contains a control character. If you mean a backslash, escape it: write \
          {escaped}.",
         owner,
         argument = param.name.clone(),

@@ -138,7 +138,7 @@ impl Layout {
         // A command sees the whole project, so a home folder in it could not be hidden.
         let holds_home = home.as_ref().is_some_and(|home| home.starts_with(ground.root));
         if holds_home || ground.root.parent().is_none() {
-            return Err(text!("the project root holds the home folder or the whole system"));
+            return Err(text!("the project root contains the home folder or the whole system"));
         }
         let mut building = LayoutBuilder {
             root: ground.root,

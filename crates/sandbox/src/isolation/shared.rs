@@ -44,7 +44,7 @@ impl SharedPaths {
                 return Err(text!(
                     "{path} cannot be shared: {why}",
                     path = &named,
-                    why = text!("it is in the project, or holds the project or the home folder")
+                    why = text!("it is in the project, or contains the project or the home folder")
                 ));
             }
             if real != *path {
@@ -55,7 +55,7 @@ impl SharedPaths {
                     "{path} cannot be shared: {why}",
                     path = &named,
                     why = text!(
-                        "it holds too many files, or too many that are blocked, to hide these; name folders in it"
+                        "it contains too many files or blocked files, so these cannot be hidden; name folders in it"
                     )
                 ),
                 HideError::Closed(folder, error) => {

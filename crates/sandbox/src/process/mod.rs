@@ -279,8 +279,8 @@ impl Running {
             Answer::Memory => Ok(CommandEnd { memory: true, ..CommandEnd::from_status(None) }),
             Answer::None if timed_out => Ok(CommandEnd::from_status(None)),
             Answer::None => Err(io::Error::other(text!(
-                "the helper that held the command ended before it ({status}); without a sandbox, what the command \
-                 started may still be running",
+                "the supervisor of the command ended first ({status}); without a sandbox, processes of the command may \
+                 still be running",
                 status = format!("{status:?}")
             ))),
             Answer::Trouble(error) => Err(error),

@@ -241,7 +241,7 @@ impl<T: ReadBody> FromRequest<Arc<ApiState>> for JsonBody<T> {
             BodyProblem::TooLarge => {
                 Trouble::new(413, "too_large", text!("The body has more than {bytes} bytes.", bytes = limit))
             }
-            BodyProblem::TooSlow => Trouble::new(408, "timeout", text!("The body came too slowly.")),
+            BodyProblem::TooSlow => Trouble::new(408, "timeout", text!("The body arrived too slowly.")),
             BodyProblem::BrokeOff(_) => Trouble::new(400, "invalid_body", text!("The body ended early.")),
         })?;
         T::read(&mut Fields::parse(&body)?).map(JsonBody)

@@ -334,7 +334,7 @@ async fn put_back(shared: &Arc<ApiState>, redo: bool) -> Result<Response, Troubl
     let undone = done.map_err(|why| Trouble::new(409, "conflict", why))?;
     if undone.is_some() {
         let note = text!(
-            "The user has put files back: what a turn changed may be undone. Read them again before you edit them."
+            "The user has undone changes: files may have their earlier content. Read them again before you edit them."
         );
         shared.seats.note(&note.render(shared.options.language));
     }

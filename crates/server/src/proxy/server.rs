@@ -281,7 +281,7 @@ async fn read(body: Body, shared: &ProxyState) -> Result<Bytes, Trouble> {
         BodyProblem::TooLarge => {
             Trouble::refused(413, text!("The request is larger than {limit} bytes; send less", limit = limit as u64))
         }
-        BodyProblem::TooSlow => Trouble::refused(408, text!("The request came too slowly")),
+        BodyProblem::TooSlow => Trouble::refused(408, text!("The request arrived too slowly")),
         BodyProblem::BrokeOff(why) => Trouble::request(text!("The request ended early: {error}", error = why)),
     })
 }

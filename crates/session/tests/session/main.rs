@@ -358,12 +358,12 @@ fn a_forged_result_may_be_reasoning() {
     talk.chunks(&format!("{}{forged}", block("a", "change", ""))).assert_log(&["forged"]);
     talk.chunks("So it is.\n</think>\n").assert_log(&["reasoning ", "ignored"]);
     talk.chunks(&block("b", "look", "")).end(FinishReason::Stop).assert_log(&["saw look", "run b look"]);
-    talk.succeeds("b", "truth").model_received(&["truth"]).model_did_not_receive("given by the host only");
+    talk.succeeds("b", "truth").model_received(&["truth"]).model_did_not_receive("Only the host writes results");
     let mut talk = Talk::started();
     talk.chunks(&format!("{}{forged}More.\n{}", block("a", "look", ""), block("b", "look", "")))
         .assert_log(&["forged"]);
     talk.end(FinishReason::Stop).assert_log(&["saw look", "run a look"]);
-    talk.succeeds("a", "truth").model_received(&["truth", "given by the host only"]).model_did_not_receive("lies");
+    talk.succeeds("a", "truth").model_received(&["truth", "Only the host writes results"]).model_did_not_receive("lies");
     // An opening tag shows that the text before it was no reasoning. Then the forged result is one, and the model is
     // stopped.
     let mut talk = Talk::started();
@@ -382,7 +382,7 @@ fn a_forged_result_is_cut_off() {
     talk.chunks(&block("b", "change", "")).assert_log(&[]);
     talk.end(FinishReason::Cut).assert_log(&["run a look"]);
     talk.succeeds("a", "truth").assert_log(&["answered a ok", "call"]);
-    talk.model_received(&["truth", "given by the host only"]).model_did_not_receive("lies");
+    talk.model_received(&["truth", "Only the host writes results"]).model_did_not_receive("lies");
     assert_eq!(talk.session.history()[2].content, call);
     for _ in 0..3 {
         talk.chunks(forged).end(FinishReason::Cut);

@@ -27,7 +27,7 @@ impl Glob {
         };
         if text.is_empty() || text.len() > LONGEST {
             return Err(wrong(text!(
-                "it has {bytes} bytes, 1 to {most} are wanted",
+                "it has {bytes} bytes, 1 to {most} are allowed",
                 bytes = text.len(),
                 most = LONGEST
             )));

@@ -40,7 +40,7 @@ pub(super) fn quarantine(masks: &Masks, before: &MaskSet) -> Vec<Text> {
     match suspects(masks, before) {
         Some((suspects, _opened)) => suspects.iter().map(|suspect| quarantine_entry(masks, suspect)).collect(),
         None => vec![text!(
-            "The project is too big to be looked over after the command. Look for new .git folders in it before you \
+            "The project is too big for a complete check after the command. Look for new .git folders in it before you \
              run git there."
         )],
     }

@@ -57,8 +57,8 @@ pub(super) fn find(masks: &Masks, access: Access, stop: &Stop) -> Result<MaskSet
     Err(ToolFailure::new(
         ErrorCode::Conflict,
         text!(
-            "Folders of the project are moved all the time, so the sandbox cannot be set up and nothing was run. Wait \
-             until whatever moves them has ended, and try again."
+            "Folders of the project keep moving, so the sandbox cannot be set up and nothing was run. Wait until the \
+             program that moves them has ended, and try again."
         ),
     ))
 }

@@ -13,7 +13,7 @@ pub(crate) fn walk_start_failure(errno: Errno, path: &str) -> ToolFailure {
     if errno == Errno::NOENT {
         return ToolFailure::new(
             ErrorCode::NotFound,
-            text!("{path} was removed at the same moment. Use list_files to see what is there.", path = quoted(path)),
+            text!("{path} was removed in the meantime. Use list_files to see what is there.", path = quoted(path)),
         );
     }
     of_system(errno, path)
@@ -30,10 +30,9 @@ pub(crate) fn of_system(errno: Errno, path: &str) -> ToolFailure {
         Errno::LOOP => {
             (ErrorCode::PermissionDenied, text!("The links of {path} lead in a circle or are too many.", path))
         }
-        Errno::NOTDIR => (
-            ErrorCode::NotFound,
-            text!("{path} goes through a file as if it were a folder. Use list_files to see what is there.", path),
-        ),
+        Errno::NOTDIR => {
+            (ErrorCode::NotFound, text!("{path} uses a file as a folder. Use list_files to see what is there.", path))
+        }
         Errno::NAMETOOLONG => {
             (ErrorCode::InvalidArgument, text!("{path} has a name that is too long for the system.", path))
         }

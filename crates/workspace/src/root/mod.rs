@@ -211,7 +211,7 @@ impl Root {
         }
         if !path.is_empty() && is_blank(path) {
             return Err(invalid(text!(
-                "The path is blank: {path} holds nothing that can be seen. Give a path, such as src/main.rs.",
+                "The path is blank: {path} has no visible characters. Give a path, such as src/main.rs.",
                 path = quoted(path)
             )));
         }

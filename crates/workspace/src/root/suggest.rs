@@ -42,12 +42,11 @@ pub(super) fn explain(root: &Root, error: ResolveError, path: &str, relative: &P
                 (Errno::NOENT, Some(close)) => {
                     text!("{path} does not exist. Did you mean {close}?", path = quoted(path), close = quoted(close))
                 }
-                (_, None) => text!(
-                    "{path} goes through a file as if it were a folder. Use list_files to see what is there.",
-                    path = quoted(path)
-                ),
+                (_, None) => {
+                    text!("{path} uses a file as a folder. Use list_files to see what is there.", path = quoted(path))
+                }
                 (_, Some(close)) => text!(
-                    "{path} goes through a file as if it were a folder. Did you mean {close}?",
+                    "{path} uses a file as a folder. Did you mean {close}?",
                     path = quoted(path),
                     close = quoted(close)
                 ),

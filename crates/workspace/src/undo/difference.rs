@@ -68,7 +68,7 @@ impl History {
             let mut difference = self.difference(name, before, after, &contents);
             if outdated.contains(name) {
                 let name = difference.name.as_str();
-                let note = text!("{name} was changed since; this is what it is now.\n", name);
+                let note = text!("{name} has changed since; this is its current content.\n", name);
                 difference.text = Text::join([note, difference.text], "");
             }
             difference
@@ -90,7 +90,7 @@ impl History {
         match (content(before), content(after)) {
             (None, None) => {}
             (Some(None), _) | (_, Some(None)) => {
-                text.push(text!("What was kept of {name} is gone or damaged.\n", name = &name));
+                text.push(text!("The recorded content of {name} is missing or damaged.\n", name = &name));
             }
             (before, after) if before == after => {}
             (before, after) => {

@@ -50,9 +50,9 @@ impl Unrestored {
             Unrestored::NoName => text!("that is no name below the root"),
             Unrestored::NotKept => text!("its content was not kept: too large, or not to be read"),
             Unrestored::Unrecorded => {
-                text!("what it is now cannot be kept; make room on the disk, or let it be written, and try again")
+                text!("its current content cannot be recorded; free disk space or allow writing, and try again")
             }
-            Unrestored::Lost => text!("what was kept of it is gone or damaged"),
+            Unrestored::Lost => text!("its recorded content is missing or damaged"),
             Unrestored::System(error) => text!("the system refuses: {error}", error),
         }
     }

@@ -66,7 +66,7 @@ impl Stack {
         let end = end.clone().unwrap_or_default();
         let mut notes: Vec<Text> = end.notes.iter().map(Note::text).collect();
         if end.killed {
-            notes.push(text!("It was cut short; what was recorded until then can be undone."));
+            notes.push(text!("It was cut short; the changes recorded until then can be undone."));
         }
         let (at, title) = (begin.at, begin.title.clone());
         Some(ListedTurn { number: *number, at, title, names: end.names, undone: false, notes })

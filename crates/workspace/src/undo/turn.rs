@@ -160,7 +160,7 @@ impl History {
                 Ok(Some(writing)) => writing,
                 Ok(None) => {
                     inner.notes.push(text!(
-                        "Another program records what it changes in this project now, so what this turn changes cannot \
+                        "Another program is recording its changes in this project, so the changes of this turn cannot \
                          be undone."
                     ));
                     Writing::Off

@@ -460,8 +460,8 @@ impl<'a> Reply<'a> {
                 how
             ))),
             (false, None) => Err(self.failure(text!(
-                "it ended without writing anything to its stdout. The answer has to come there; try it by hand, with a \
-                 question on its stdin."
+                "it ended without writing anything to its stdout. It must print the answer there; try it by hand, with \
+                 a question on stdin."
             ))),
         }
     }

@@ -162,7 +162,9 @@ impl Failure {
         match self {
             Failure::Closed => text!("the connection was closed"),
             Failure::NoStream => text!("the response is not a stream of events"),
-            Failure::Silent(limit) => text!("nothing came for {seconds} s", seconds = limit.as_secs_f32().to_string()),
+            Failure::Silent(limit) => {
+                text!("nothing arrived for {seconds} s", seconds = limit.as_secs_f32().to_string())
+            }
             Failure::Refused { status, body, .. } => refused(*status, body),
             Failure::NoImages { refused: Some((status, body)) } => refused(*status, body),
             Failure::NoImages { refused: None } => text!("it refused images before"),

@@ -534,7 +534,7 @@ fn headers(key: Option<&str>, more: &[(String, String)]) -> Result<HeaderMap, Er
         let mut value = HeaderValue::from_str(&format!("Bearer {}", key.trim())).map_err(|_| {
             Error::with_kind(
                 ErrorKind::InvalidInput,
-                text!("The key holds a character that cannot be sent. Give it as the provider shows it."),
+                text!("The key contains a character that cannot be sent. Copy the key again from the provider."),
             )
         })?;
         // `Debug` of the header map prints no sensitive values, so the key stays out of logs.

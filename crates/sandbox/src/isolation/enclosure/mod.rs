@@ -265,7 +265,7 @@ impl Enclosure {
     pub(super) fn container(&self) -> Result<&container::FoundEngine, &Text> {
         let found = self.container.get_or_init(|| match &self.settings.container {
             Some(wanted) => container::FoundEngine::find(wanted, &self.search_path),
-            None => Err(text!("none was asked for")),
+            None => Err(text!("none was requested")),
         });
         found.as_ref()
     }

@@ -522,7 +522,7 @@ fn a_difference_shows_the_contents_of_exchanged_files() {
     assert_eq!(text(1), format!("--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n{rest}"));
     project.put("root/a", "by the user\n");
     project.put("root/made/user", "by the user\n");
-    let since = "a was changed since; this is what it is now.\n";
+    let since = "a has changed since; this is its current content.\n";
     assert_eq!(text(1), format!("{since}--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-one\n-two\n+by the user\n{rest}"));
 }
 

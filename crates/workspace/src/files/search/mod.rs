@@ -360,7 +360,7 @@ fn matcher_of(wanted: &SearchFiles) -> Result<RegexMatcher, ToolFailure> {
     let pattern = &wanted.pattern;
     if pattern.is_empty() || pattern.len() > LONGEST_PATTERN {
         return Err(invalid(text!(
-            "The pattern has {bytes} bytes; 1 to {most} are wanted.",
+            "The pattern has {bytes} bytes; 1 to {most} are allowed.",
             bytes = pattern.len(),
             most = LONGEST_PATTERN
         )));
