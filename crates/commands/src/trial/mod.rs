@@ -4,9 +4,11 @@
 //! missing.
 //!
 //! ```no_run
+//! use toolfence_commands::trial::{self, BarrierResult};
+//!
 //! # async fn ask(scratch: &std::path::Path) -> toolfence_protocol::Result<()> {
-//! let found = toolfence_commands::trial::sandbox(&toolfence_sandbox::isolation::Settings::new(), scratch).await?;
-//! for finding in found.findings.iter().filter(|finding| finding.result == toolfence_commands::trial::Held::No) {
+//! let found = trial::sandbox(&toolfence_sandbox::isolation::Settings::new(), scratch).await?;
+//! for finding in found.findings.iter().filter(|finding| finding.result == BarrierResult::No) {
 //!     println!("{}: {}", finding.barrier, finding.attempt);
 //! }
 //! # Ok(())
