@@ -84,7 +84,7 @@ export async function webchat({ browser, project, token, start, ended, within, c
   await shows("was undone", "the panel undoes the change");
   replies.push(call("read_file", { path: "undone.txt" }));
   await send();
-  await one.until(`${composer}.includes("not_found") && ${composer}.includes("put files back")`, "the file is gone, and the model gets a note about it");
+  await one.until(`${composer}.includes("not_found") && ${composer}.includes("undone changes")`, "the file is gone, and the model gets a note about it");
 
   const refused = await one.run(`fetch(${JSON.stringify(server.address)} + "/api/tools").then((answer) => answer.status)`);
   check(refused === 401, "a request without the token is refused");
