@@ -101,7 +101,10 @@ fn a_server_lives_over_several_turns() {
     }
     let started = Instant::now();
     let quiet = session.job(&id, "poll");
-    assert!(quiet.output.starts_with("[The command continues") && started.elapsed() >= Duration::from_secs(4), "{quiet:?}");
+    assert!(
+        quiet.output.starts_with("[The command continues") && started.elapsed() >= Duration::from_secs(4),
+        "{quiet:?}"
+    );
     let stopped = session.job(&id, "stop");
     assert!(stopped.success && stopped.output.contains("has ended") && !is_running(&stopped), "{stopped:?}");
     assert_eq!(running(&place.root.display().to_string()), 0);

@@ -363,7 +363,9 @@ fn a_forged_result_may_be_reasoning() {
     talk.chunks(&format!("{}{forged}More.\n{}", block("a", "look", ""), block("b", "look", "")))
         .assert_log(&["forged"]);
     talk.end(FinishReason::Stop).assert_log(&["saw look", "run a look"]);
-    talk.succeeds("a", "truth").model_received(&["truth", "Only the host writes results"]).model_did_not_receive("lies");
+    talk.succeeds("a", "truth")
+        .model_received(&["truth", "Only the host writes results"])
+        .model_did_not_receive("lies");
     // An opening tag shows that the text before it was no reasoning. Then the forged result is one, and the model is
     // stopped.
     let mut talk = Talk::started();
