@@ -197,18 +197,18 @@ fn parse_explains_dialects_and_ignored_calls() {
         let ran = coder(folder.path(), &["parse", "--explain"], &reply);
         assert!(ran.out.contains(said), "{said}: {}", ran.out);
     }
-    let told = coder(folder.path(), &["parse", "--help"], "").out;
-    assert!(toolfence_protocol::Dialect::ALL.iter().all(|dialect| told.contains(dialect.name())), "{told}");
+    let output = coder(folder.path(), &["parse", "--help"], "").out;
+    assert!(toolfence_protocol::Dialect::ALL.iter().all(|dialect| output.contains(dialect.name())), "{output}");
 }
 
 /// The prompt describes the dialect, and a reply in that dialect is parsed as a call.
 #[test]
 fn the_prompt_describes_the_named_dialect() {
     let folder = root();
-    let told = coder(folder.path(), &["prompt", "--dialect", "hermes"], "").out;
-    assert!(told.contains("<tool_call>\n{\"name\": \"") && !told.contains("```tool\n"), "{told}");
-    let from = told.find("<tool_call>").unwrap();
-    let call = &told[from..told.find("</tool_call>").unwrap() + "</tool_call>".len()];
+    let output = coder(folder.path(), &["prompt", "--dialect", "hermes"], "").out;
+    assert!(output.contains("<tool_call>\n{\"name\": \"") && !output.contains("```tool\n"), "{output}");
+    let from = output.find("<tool_call>").unwrap();
+    let call = &output[from..output.find("</tool_call>").unwrap() + "</tool_call>".len()];
     let ran = coder(folder.path(), &["exec"], call);
     assert_eq!(codes(&results_of(&ran)), [Some(ErrorCode::NotFound)], "it is run: {}", ran.out);
     let json = coder(folder.path(), &["prompt", "--dialect", "hermes", "--format", "json", "--lang", "pt"], "").out;
@@ -485,10 +485,10 @@ fn every_built_in_tool_is_listed_and_in_the_prompt() {
         tools[0]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
     let builtins: Vec<&str> = toolfence_policy::toolset::builtins().iter().map(|spec| &*spec.name).collect();
     assert_eq!(names, builtins, "every tool of the table is in the toolbox");
-    let told = coder(folder.path(), &["prompt"], "");
+    let output = coder(folder.path(), &["prompt"], "");
     let listed = coder(folder.path(), &["tools"], "");
     for name in &names {
-        assert!(told.out.contains(&format!("- `{name}(")) && listed.out.contains(&format!("{name}(")));
+        assert!(output.out.contains(&format!("- `{name}(")) && listed.out.contains(&format!("{name}(")));
     }
     let reviewer = coder(folder.path(), &["prompt", "--persona", "reviewer"], "");
     assert!(reviewer.out.contains("`read_file(") && !reviewer.out.contains("`write_file("));
@@ -589,10 +589,10 @@ fn messages_use_the_language_of_the_option_or_the_setting() {
     let replay = ["--backend", "replay", "--replies", "replies", "-p", "vai"];
     let ran = coder(folder.path(), &[&["--lang", "pt"], &replay[..]].concat(), "");
     assert_eq!(ran.status, 1);
-    for told in
+    for message in
         ["É preciso o sim de uma pessoa, e não há terminal onde perguntar.", "a resposta para no limite de tamanho"]
     {
-        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+        assert!(ran.err.contains(message), "{message}: {}", ran.err);
     }
     let ran = coder(folder.path(), &["--lang", "pt", "-p", "x", "tools"], "");
     assert!(ran.status == 2 && ran.err.starts_with("coder: -p serve para uma pergunta avulsa"), "{}", ran.err);
@@ -617,12 +617,12 @@ fn messages_use_the_language_of_the_option_or_the_setting() {
         (&[("LC_ALL", "C"), ("LANG", "pt_BR.UTF-8")], false),
         (&[("LANG", "fr_FR.UTF-8")], false),
     ] {
-        let told = ran(&replay, variables);
-        assert_eq!(told.contains("a resposta para no limite de tamanho"), portuguese, "{variables:?}: {told}");
-        let told = ran(&["--help"], variables);
-        assert_eq!(told.contains("Uso: coder"), portuguese, "{variables:?}: {told}");
-        let told = ran(&["--fo"], variables);
-        assert_eq!(told.contains("argumento inesperado --fo"), portuguese, "{variables:?}: {told}");
+        let output = ran(&replay, variables);
+        assert_eq!(output.contains("a resposta para no limite de tamanho"), portuguese, "{variables:?}: {output}");
+        let output = ran(&["--help"], variables);
+        assert_eq!(output.contains("Uso: coder"), portuguese, "{variables:?}: {output}");
+        let output = ran(&["--fo"], variables);
+        assert_eq!(output.contains("argumento inesperado --fo"), portuguese, "{variables:?}: {output}");
     }
     let lang = &[("LANG", "pt_BR.UTF-8")];
     let shown = ran(&["config", "show"], lang);
@@ -743,8 +743,8 @@ fn a_persona_that_names_it_has_the_tool_for_plans() {
 
     let ran = coder(folder.path(), &["exec"], &good);
     assert_eq!(codes(&results_of(&ran)), [Some(ErrorCode::UnknownTool)], "nobody else has it");
-    let told = coder(folder.path(), &["tools"], "").out;
-    assert!(!told.contains("plan("), "{told}");
+    let output = coder(folder.path(), &["tools"], "").out;
+    assert!(!output.contains("plan("), "{output}");
 }
 
 #[test]
@@ -761,7 +761,7 @@ fn every_version_option_prints_the_same() {
 #[test]
 fn errors_of_the_command_line_use_the_configured_language() {
     let root = TempDir::new().unwrap();
-    let told = |args: &[&str]| {
+    let output_of = |args: &[&str]| {
         let ran = coder(root.path(), args, "");
         assert!(ran.status == 2 && ran.out.is_empty(), "{args:?}: {ran:?}");
         ran.err
@@ -787,7 +787,7 @@ fn errors_of_the_command_line_use_the_configured_language() {
         (&["undo", "--list", "--dry-run"], "cannot be combined with", "não pode ser combinado com"),
     ];
     for (args, english, portuguese) in cases {
-        let (en, pt) = (told(args), told(&[&["--lang", "pt"], args].concat()));
+        let (en, pt) = (output_of(args), output_of(&[&["--lang", "pt"], args].concat()));
         assert!(en.starts_with("coder: ") && en.contains(english) && en.contains("Use --help for more."), "{en}");
         assert!(
             pt.starts_with("coder: ") && pt.contains(portuguese) && pt.contains("Use --help para saber mais."),
@@ -795,11 +795,11 @@ fn errors_of_the_command_line_use_the_configured_language() {
         );
         assert!(!pt.contains("Usage") && !pt.contains("[OPTIONS]") && !pt.contains("[COMMAND]"), "{pt}");
     }
-    assert!(told(&["undo", "--turn", "1"]).contains("did you mean --turns?"));
-    assert!(told(&["--ask", "maybe"]).contains("possible values: never, sandboxed, risky, always"));
-    let stray = told(&["--lang", "pt", "x y", "z"]);
+    assert!(output_of(&["undo", "--turn", "1"]).contains("did you mean --turns?"));
+    assert!(output_of(&["--ask", "maybe"]).contains("possible values: never, sandboxed, risky, always"));
+    let stray = output_of(&["--lang", "pt", "x y", "z"]);
     assert!(stray.contains("Uso: coder") && stray.contains("[COMANDO]"), "{stray}");
-    assert!(told(&["--fo\u{1b}[31m"]).contains("--fo\\u{1b}[31m"), "nothing that was typed steers the terminal");
+    assert!(output_of(&["--fo\u{1b}[31m"]).contains("--fo\\u{1b}[31m"), "nothing that was typed steers the terminal");
 }
 
 #[test]

@@ -21,7 +21,7 @@ if [ -e forgotten ] && [ "$TOOLFENCE_FIRST" = 0 ]; then
 fi
 number=$(($(cat runs 2>/dev/null || echo 0) + 1))
 echo "$number" >runs
-cat >"told.$number"
+cat >"input.$number"
 echo "$TOOLFENCE_FIRST $TOOLFENCE_TURN $TOOLFENCE_SESSION $1 $2 $TERM$NO_COLOR" >>log
 cat "reply.$number"
 "#;
@@ -105,12 +105,12 @@ fn a_program_with_its_own_conversation_gets_only_new_messages() {
     let ran = place.own(&["--continue", "-p", "Third?"], "");
     assert_eq!((ran.status, ran.out.trim()), (0, "Three."), "{}", ran.said());
 
-    assert!(place.read("told.1").contains("read_file") && place.read("told.1").ends_with("\n\nFirst?\n"));
-    assert_eq!(place.read("told.2"), "Second?\n");
-    let results = place.read("told.3");
+    assert!(place.read("input.1").contains("read_file") && place.read("input.1").ends_with("\n\nFirst?\n"));
+    assert_eq!(place.read("input.2"), "Second?\n");
+    let results = place.read("input.3");
     assert!(results.contains("tool_result") && results.contains("seven swans"), "{results}");
     assert!(!results.contains("Second?") && !results.contains("--- user ---"), "{results}");
-    let third = place.read("told.4");
+    let third = place.read("input.4");
     assert!(third.ends_with("Third?\n") && !third.contains("swans") && !third.contains("read_file"), "{third}");
 
     let records = place.records();
@@ -127,8 +127,8 @@ fn a_program_with_its_own_conversation_gets_only_new_messages() {
     // A resumed conversation sends changed instructions.
     let ran = place.own(&["--continue", "--persona", "reviewer", "-p", "Fourth?"], "");
     assert_eq!((ran.status, ran.out.trim(), &*place.log()[4][0]), (0, "Four.", "0"), "{}", ran.said());
-    let told = place.read("told.5");
-    assert!(told.contains("read_file") && !told.contains("Third?") && told.ends_with("Fourth?\n"), "{told}");
+    let input = place.read("input.5");
+    assert!(input.contains("read_file") && !input.contains("Third?") && input.ends_with("Fourth?\n"), "{input}");
 }
 
 /// The program starts a new conversation and receives all messages if the messages that it has are no longer those of
@@ -143,11 +143,14 @@ fn a_changed_history_starts_a_new_conversation() {
     assert_eq!(ran.status, 0, "{}", ran.said());
     let firsts: Vec<String> = place.log().iter().map(|line| line[0].clone()).collect();
     assert_eq!(firsts.concat(), "100000111", "{}", ran.out);
-    let told = place.read("told.7");
-    assert!(told.contains("read_file") && told.contains("--- user ---") && told.trim_end().ends_with("\n7"), "{told}");
-    assert!(told.len() < 2 * place.read("told.1").len() + 5 * long.len(), "it was compacted");
-    assert!(place.read("told.8").contains("--- assistant ---"), "it was taken back");
-    assert!(!place.read("told.9").contains("--- user ---"), "it is a new one");
+    let input = place.read("input.7");
+    assert!(
+        input.contains("read_file") && input.contains("--- user ---") && input.trim_end().ends_with("\n7"),
+        "{input}"
+    );
+    assert!(input.len() < 2 * place.read("input.1").len() + 5 * long.len(), "it was compacted");
+    assert!(place.read("input.8").contains("--- assistant ---"), "it was taken back");
+    assert!(!place.read("input.9").contains("--- user ---"), "it is a new one");
     let sessions: Vec<String> = place.log().iter().map(|line| line[2].clone()).collect();
     assert!(sessions[7] == sessions[0] && sessions[8] != sessions[0]);
 
@@ -165,7 +168,7 @@ fn a_changed_history_starts_a_new_conversation() {
 fn after_a_failure_the_program_gets_the_whole_conversation() {
     let all = |place: &Place, out: &str| {
         assert_eq!(out.trim(), "Two.");
-        let input = place.read("told.2");
+        let input = place.read("input.2");
         for words in ["read_file", "First?", "One.", "Second?", "Third?"] {
             assert!(input.contains(words), "{words}: {input}");
         }
@@ -200,7 +203,7 @@ fn a_program_inherits_only_three_descriptors() {
 /// Without `--command-conversation own`, each request contains all messages, as text or as JSON lines.
 #[test]
 fn a_program_without_a_conversation_gets_all_messages() {
-    let place = Place::new("#!/bin/sh\ncat >told.$TOOLFENCE_TURN\necho \"model $TOOLFENCE_MODEL, turn $2\"\n");
+    let place = Place::new("#!/bin/sh\ncat >input.$TOOLFENCE_TURN\necho \"model $TOOLFENCE_MODEL, turn $2\"\n");
     let ran = place.coder(&["--model", "tiny"], "First?\nSecond?\n");
     assert!(ran.out.contains("model tiny, turn 2"), "{}", ran.said());
     assert!(
@@ -208,13 +211,13 @@ fn a_program_without_a_conversation_gets_all_messages() {
         "{}",
         ran.out
     );
-    let told = place.read("told.2");
+    let input = place.read("input.2");
     assert!(
-        told.contains("\n--- user ---\nFirst?\n\n--- assistant ---\nmodel tiny, turn 1\n\n--- user ---\n"),
-        "{told}"
+        input.contains("\n--- user ---\nFirst?\n\n--- assistant ---\nmodel tiny, turn 1\n\n--- user ---\n"),
+        "{input}"
     );
     place.coder(&["--command-format", "json", "-p", "Hé?", "--instructions", "external"], "");
-    assert_eq!(place.read("told.1"), "{\"role\":\"user\",\"content\":\"Hé?\"}\n");
+    assert_eq!(place.read("input.1"), "{\"role\":\"user\",\"content\":\"Hé?\"}\n");
 }
 
 #[test]
@@ -382,8 +385,8 @@ fn the_examples_talk_with_their_programs() {
     let examples = toolfence_kit::root().join("examples/backends");
     // The last argument is the database.
     let llm = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\n\
-               touch \"${!#}\"; cat >\"$HOME/told\"; echo Yes.\n";
-    let plain = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\ncat >\"$HOME/told\"\n\
+               touch \"${!#}\"; cat >\"$HOME/input\"; echo Yes.\n";
+    let plain = "#!/usr/bin/env bash\nprintf '%s|' \"$@\" >>\"$HOME/args\"; echo >>\"$HOME/args\"\ncat >\"$HOME/input\"\n\
                  printf '\\033[?25lYes.\\n'\n";
     for (name, text) in [("llm", llm), ("ollama", plain), ("geminiweb", plain)] {
         script(&bin.join(name), text);
@@ -398,19 +401,19 @@ fn the_examples_talk_with_their_programs() {
             .args(&[&start, args].concat())
             .run(&place.root, "First?\nSecond?\n");
         assert!(ran.status == 0 && ran.out.matches("Yes.").count() == 2, "{script}: {}", ran.said());
-        (place.read("args"), place.read("told"))
+        (place.read("args"), place.read("input"))
     };
-    let (args, told) = run("llm.sh", &["--command-conversation", "own"]);
+    let (args, input) = run("llm.sh", &["--command-conversation", "own"]);
     let lines: Vec<&str> = args.lines().collect();
     assert!(lines[0].starts_with("prompt|-m|tiny|-d|"), "{args}");
     assert!(lines[1].starts_with("prompt|-c|-d|") && lines[1].ends_with(".db|"), "{args}");
-    assert_eq!(told, "Second?\n");
-    let (args, told) = run("ollama.sh", &[]);
+    assert_eq!(input, "Second?\n");
+    let (args, input) = run("ollama.sh", &[]);
     assert!(args.starts_with("run|") && args.contains("tiny"), "{args}");
-    assert!(told.contains("--- assistant ---\nYes.\n") && told.ends_with("Second?\n"), "{told}");
-    let (args, told) = run("geminiweb.sh", &[]);
+    assert!(input.contains("--- assistant ---\nYes.\n") && input.ends_with("Second?\n"), "{input}");
+    let (args, input) = run("geminiweb.sh", &[]);
     assert!(args.starts_with("-m|tiny|"), "{args}");
-    assert!(told.contains("First?") && told.ends_with("Second?\n"), "{told}");
+    assert!(input.contains("First?") && input.ends_with("Second?\n"), "{input}");
 }
 
 /// The bridge template continues its chat, and starts a new one after that chat was removed.

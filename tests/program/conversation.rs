@@ -656,6 +656,20 @@ fn the_mode_decides_when_the_user_is_asked() {
 }
 
 #[test]
+fn a_mode_that_could_not_be_applied_does_not_apply_with_the_next_persona() {
+    let place = Place::new(&["Yes."]);
+    let screen = place.talk(&[], &[]);
+    place.file_at_home("config/toolfence/config.toml", "ask = 7\n");
+    screen.press(&format!("/mode never{ENTER}"));
+    screen.wait_for("config.toml");
+    place.file_at_home("config/toolfence/config.toml", "");
+    screen.press(&format!("/persona reviewer{ENTER}"));
+    answered(&screen, "the model is now reviewer");
+    screen.press(&format!("/mode{ENTER}"));
+    answered(&screen, "you are asked: risky");
+}
+
+#[test]
 fn at_names_attach_files() {
     let place = Place::new(&["Seen.", "Not seen."]);
     place.file("src/a.rs", "fn a() {}\n");

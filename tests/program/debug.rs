@@ -95,8 +95,8 @@ fn every_line_of_a_session_matches_the_schema() {
     for line in of(&lines, "path") {
         assert_eq!(line["root"], *root);
         let word = |key: &str| line[key].as_str().unwrap_or("-");
-        let told = [word("verdict"), word("clean"), word("relative"), word("through")];
-        found.entry((word("step"), word("asked"))).or_default().insert(told);
+        let facts = [word("verdict"), word("clean"), word("relative"), word("through")];
+        found.entry((word("step"), word("asked"))).or_default().insert(facts);
     }
     let judged = of(&lines, "path").into_iter().filter(|line| line["step"] == "judge");
     let mut judged: Vec<&str> = judged.filter_map(|line| line["asked"].as_str()).collect();
@@ -115,8 +115,8 @@ fn every_line_of_a_session_matches_the_schema() {
         ("write", "new/b.txt", "inside", inside("new/b.txt"), "new/b.txt", "-"),
         ("judge", "src/a.txt", "inside", inside("src/a.txt"), "src/a.txt", "-"),
     ] {
-        let told = found.get(&(step, asked)).unwrap_or_else(|| panic!("{step} {asked} in {found:?}"));
-        assert!(told.contains(&[verdict, &clean, relative, through]), "{step} {asked}: {told:?}");
+        let facts = found.get(&(step, asked)).unwrap_or_else(|| panic!("{step} {asked} in {found:?}"));
+        assert!(facts.contains(&[verdict, &clean, relative, through]), "{step} {asked}: {facts:?}");
     }
     // The events of a tool name its call.
     let opened = of(&lines, "path").into_iter().find(|line| line["step"] == "write").unwrap();

@@ -325,13 +325,13 @@ fn an_empty_file_is_in_the_diff() {
     ];
     let place = Place::new(&replies);
     let screen = place.talk(&["--yes"], &[]);
-    for (typed, answer, told) in
+    for (typed, answer, note) in
         [("make", "Made.", "Empty file empty was made."), ("remove", "Removed.", "Empty file empty was removed.")]
     {
         screen.press(&format!("{typed}{ENTER}"));
         answered(&screen, answer);
         screen.press(&format!("/diff{ENTER}"));
-        answered(&screen, told);
+        answered(&screen, note);
     }
 }
 
@@ -590,12 +590,12 @@ fn learned_facts_apply_to_one_model() {
     screen.press(CTRL_D);
     assert_eq!(screen.end(), 0);
     let program = Program::new(CODER, &place.home).args(&["config", "profile", "--all", "--json"]);
-    let told: Value = serde_json::from_str(&program.run(&place.root, "").out).unwrap();
+    let listed: Value = serde_json::from_str(&program.run(&place.root, "").out).unwrap();
     let of = |model: &str| {
-        let all = told["profiles"].as_array().unwrap();
+        let all = listed["profiles"].as_array().unwrap();
         all.iter().find(|profile| profile["model"] == model).map_or(String::new(), Value::to_string)
     };
-    assert!(of("one").contains("hermes") && !of("two").contains("hermes"), "{told}");
+    assert!(of("one").contains("hermes") && !of("two").contains("hermes"), "{listed}");
 }
 
 #[test]

@@ -396,8 +396,8 @@ impl Files {
     /// Returns the effective number and the layer that it comes from.
     fn number(&self, key: &str, args: &[&str]) -> (String, String) {
         let ran = self.run(&[&["config", "show", "--json"], args].concat(), "");
-        let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
-        let values = told["values"].as_array().expect("a list");
+        let listed: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
+        let values = listed["values"].as_array().expect("a list");
         let value = values.iter().find(|value| value["key"] == format!("limits.{key}")).expect("every limit is shown");
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         (text(&value["value"]), text(&value["origin"]["layer"]))

@@ -196,8 +196,8 @@ fn a_server_that_is_loading_its_model_is_waited_for() {
     let loading = Stub::loading("q.gguf", 3);
     let ran = place.coder(&[NOBODY, &loading.url], &["-p", "hello"]);
     assert_eq!((ran.status, ran.out.as_str()), (0, "Found.\n"), "{}", ran.err);
-    let told = format!("llama.cpp at {} is loading its model; waiting for it up to 120 s\n", loading.url);
-    assert_eq!(ran.err.matches(&told).count(), 1, "{}", ran.err);
+    let message = format!("llama.cpp at {} is loading its model; waiting for it up to 120 s\n", loading.url);
+    assert_eq!(ran.err.matches(&message).count(), 1, "{}", ran.err);
     assert!(ran.err.contains(&format!("using llama.cpp at {}, model q.gguf", loading.url)), "{}", ran.err);
     let named = Stub::loading("q.gguf", 1);
     let ran = place.coder(&[], &["--lang", "pt", "--base-url", &named.url, "-p", "hello"]);
@@ -271,7 +271,7 @@ fn without_a_server_one_page_says_what_to_do() {
     let ran = place.coder(&[NOBODY], &["-p", "hello"]);
     assert!(begin.elapsed() < Duration::from_secs(5));
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
-    for told in [
+    for message in [
         "none answers on this machine (http://127.0.0.1:1/v1)",
         "llama-server -m MODEL.gguf --port 8080",
         "ollama serve",
@@ -280,7 +280,7 @@ fn without_a_server_one_page_says_what_to_do() {
         "`coder prompt`",
         "coder demo",
     ] {
-        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+        assert!(ran.err.contains(message), "{message}: {}", ran.err);
     }
     let ran = place.coder(&[NOBODY], &["--model", "gpt-4o", "-p", "hello"]);
     assert!(ran.err.contains("gpt-4o is a model of openai: coder --backend provider --model gpt-4o"), "{}", ran.err);
@@ -311,9 +311,9 @@ fn backends_are_listed_with_their_keys() {
     assert!(row("ollama ").contains("a, b, c and 1 more"), "{}", ran.out);
     assert!(row("- ").contains("does not answer"), "{}", ran.out);
     assert!(!ran.said().contains("s3kr1t"));
-    let told: Value = serde_json::from_str(&coder(&["config", "backends", "--json"]).out).unwrap();
-    assert_eq!(told["local"][0]["models"][3], json!({"name": "d", "loaded": false}));
-    let providers = told["providers"].as_array().unwrap();
+    let listed: Value = serde_json::from_str(&coder(&["config", "backends", "--json"]).out).unwrap();
+    assert_eq!(listed["local"][0]["models"][3], json!({"name": "d", "loaded": false}));
+    let providers = listed["providers"].as_array().unwrap();
     assert!(providers.iter().any(|provider| provider["name"] == "azure" && provider["base_url"].is_null()));
 }
 

@@ -208,13 +208,13 @@ fn the_table_of_crates_is_what_the_manifests_say() {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let name = cells[1].trim_matches('`').trim_start_matches("crates/").to_owned();
         let words = cells[3].split(|c: char| !c.is_ascii_lowercase());
-        let told: BTreeSet<String> = words.filter(|word| above.contains(*word)).map(str::to_owned).collect();
+        let in_table: BTreeSet<String> = words.filter(|word| above.contains(*word)).map(str::to_owned).collect();
         let manifest = read(format!("crates/{name}/Cargo.toml"));
         let dependencies = entries(&manifest, "[dependencies]").into_iter().map(|(entry, _)| name_of(entry));
         let named: BTreeSet<String> =
             dependencies.filter_map(|entry| entry.strip_prefix("toolfence-")).map(str::to_owned).collect();
-        if told != named {
-            wrong.push(format!("{name}: the table says {told:?}, the manifest {named:?}"));
+        if in_table != named {
+            wrong.push(format!("{name}: the table says {in_table:?}, the manifest {named:?}"));
         }
         above.insert(name);
     }

@@ -48,10 +48,10 @@ fn help_lists_only_the_options_that_apply() {
     ] {
         for (language, help) in [("en", "--help"), ("pt", "--help"), ("en", "-h"), ("pt", "-h")] {
             let args = [command, &[help, "--lang", language][..]].concat();
-            let told = coder(&args).out;
-            let options = options(&told);
-            assert!(has.iter().all(|option| options.contains(option)), "{args:?}: {told}");
-            assert!(!has_not.iter().any(|option| options.contains(option)), "{args:?}: {told}");
+            let help = coder(&args).out;
+            let options = options(&help);
+            assert!(has.iter().all(|option| options.contains(option)), "{args:?}: {help}");
+            assert!(!has_not.iter().any(|option| options.contains(option)), "{args:?}: {help}");
         }
     }
 }

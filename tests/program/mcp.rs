@@ -67,8 +67,8 @@ impl Served {
     /// Returns the entry of the server in `coder mcp list`.
     fn listed(&self) -> Value {
         let ran = self.coder(&["mcp", "list", "--json"], "");
-        let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
-        told["servers"][0].clone()
+        let listed: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        listed["servers"][0].clone()
     }
 
     /// Starts a conversation that asks about nothing but trust.
@@ -545,7 +545,10 @@ fn secrets_of_servers_are_not_stored() {
         let served = Served::with(how, &format!("env = {{ API_TOKEN = \"{SECRET}\" }}"));
         let replies = served.project.replies(&[CALL, "Done."]);
         let ran = served.coder(&["-p", "go", "--yes", "--backend", "replay", "--replies", &replies, "--json"], "");
-        assert!(ran.status == 0 && ran.out.contains(SECRET), "{how}: the model is told what the tool said: {ran:?}");
+        assert!(
+            ran.status == 0 && ran.out.contains(SECRET),
+            "{how}: the model receives the output of the tool: {ran:?}"
+        );
         let kept = served.stored_text();
         assert!(kept.contains("test.echo") && kept.contains("[redacted: "), "{how}: {kept}");
         assert!(!kept.contains(SECRET), "{how}: {kept}");

@@ -201,9 +201,9 @@ fn an_unreadable_persona_is_reported_and_hides_no_other() {
 #[test]
 fn the_prompt_has_the_date_the_system_and_the_folder() {
     let place = Place::new();
-    let (told, _) = place.turn("", &[]);
+    let (input, _) = place.turn("", &[]);
     let root = place.root.canonicalize().unwrap();
-    let line = told.lines().find(|line| line.starts_with("Today is 20")).unwrap();
+    let line = input.lines().find(|line| line.starts_with("Today is 20")).unwrap();
     assert!(line.contains("The system is Linux ") && line.contains(root.to_str().unwrap()), "{line}");
     assert!(place.turn("", &["--lang", "pt"]).0.contains("Hoje é 20"));
 }
@@ -218,8 +218,8 @@ fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
     place.write(root("a/b/GEMINI.md"), "In b, write Rust.");
     place.write(root("c/AGENTS.md"), "In c, write C.");
     place.write(place.own("AGENTS.md"), "I like short answers.");
-    let (told, _) = place.turn("a/b", &[]);
-    let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
+    let (input, _) = place.turn("a/b", &[]);
+    let at = |text: &str| input.find(text).unwrap_or_else(|| panic!("{text}: {input}"));
     let order = [
         "I like short",
         "=== AGENTS.md ===",
@@ -229,14 +229,14 @@ fn the_prompt_has_agent_files_from_the_root_to_the_working_folder() {
         "=== a/b/GEMINI.md",
         "write Rust",
     ];
-    assert!(order.map(at).is_sorted(), "{told}");
-    assert!(!told.contains("Not this one") && !told.contains("write C."), "{told}");
+    assert!(order.map(at).is_sorted(), "{input}");
+    assert!(!input.contains("Not this one") && !input.contains("write C."), "{input}");
     assert!(at("write Rust") < at("```tool"), "the protocol has the last word");
     for off in [&["--no-agents-files"][..], &["--no-agents-files", "--lang", "pt"]] {
         assert!(!place.turn("a", off).0.contains("make test"));
     }
     place.write(root(".toolfence.toml"), "agents_files = \"off\"\n");
-    assert!(!place.turn("a", &[]).0.contains("make test"), "a project may say that nothing of it is told");
+    assert!(!place.turn("a", &[]).0.contains("make test"), "a project may exclude its files");
 }
 
 #[test]
@@ -246,17 +246,17 @@ fn a_long_agent_file_is_truncated_and_a_link_is_not_followed() {
     // The size limit splits a character of two bytes, so the cut must be one byte earlier.
     place.write(root("AGENTS.md"), &format!("x{}", "é".repeat(20_000)));
     place.write(root("a/AGENTS.md"), "No room for this.");
-    let (told, err) = place.turn("a", &[]);
-    assert!(told.contains("[cut after 32768 bytes") && !told.contains("No room"), "{}", told.len());
-    assert!(err.contains("is cut after 32768 bytes") && told.matches('é').count() == 16_383, "{err}");
+    let (input, err) = place.turn("a", &[]);
+    assert!(input.contains("[cut after 32768 bytes") && !input.contains("No room"), "{}", input.len());
+    assert!(err.contains("is cut after 32768 bytes") && input.matches('é').count() == 16_383, "{err}");
     fs::remove_file(root("AGENTS.md")).unwrap();
     symlink("/etc/passwd", root("AGENTS.md")).unwrap();
     place.write(root("CLAUDE.md"), "Said plainly.");
-    let (told, _) = place.turn("", &[]);
-    assert!(told.contains("=== CLAUDE.md ===\n\nSaid plainly.") && !told.contains("root:"), "{told}");
+    let (input, _) = place.turn("", &[]);
+    assert!(input.contains("=== CLAUDE.md ===\n\nSaid plainly.") && !input.contains("root:"), "{input}");
     fs::write(root("CLAUDE.md"), [0xff, 0xfe]).unwrap();
-    let (told, err) = place.turn("", &[]);
-    assert!(err.contains("CLAUDE.md") && !told.contains("==="), "{err}");
+    let (input, err) = place.turn("", &[]);
+    assert!(err.contains("CLAUDE.md") && !input.contains("==="), "{err}");
 }
 
 /// `/persona` changes the tools and instructions of a conversation and keeps its messages.
@@ -277,7 +277,7 @@ fn a_conversation_can_change_its_persona() {
     let ran = Program::new(CODER, &place.home).args(&args).run(&place.root, input);
     assert_eq!(ran.status, 0, "{}", ran.err);
     let mut rest = ran.out.as_str();
-    for told in [
+    for part in [
         "Written.",
         "there is no persona nobody; give a file or one of coder, explainer, reviewer, small",
         "/persona NAME",
@@ -290,7 +290,7 @@ fn a_conversation_can_change_its_persona() {
         "three\n",
         "one\n",
     ] {
-        rest = &rest[rest.find(told).unwrap_or_else(|| panic!("{told} in {rest}"))..];
+        rest = &rest[rest.find(part).unwrap_or_else(|| panic!("{part} in {rest}"))..];
     }
     assert!(ran.said().contains("unknown_tool"), "{}", ran.said());
     // A conversation stays in plan mode when its persona changes.

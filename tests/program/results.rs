@@ -39,41 +39,41 @@ impl Place {
 }
 
 /// Parses the JSON in the first line of each block.
-fn heads(told: &str) -> Vec<Value> {
-    let lines = told.lines().filter(|line| line.starts_with('{'));
+fn heads(input: &str) -> Vec<Value> {
+    let lines = input.lines().filter(|line| line.starts_with('{'));
     lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 #[test]
 fn the_model_gets_data_only_if_it_is_enabled() {
     let place = Place::new("");
-    let told = place.model_input(&[]);
-    assert!(heads(&told).iter().all(|head| head.get("data").is_none()), "{told}");
-    assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
+    let input = place.model_input(&[]);
+    assert!(heads(&input).iter().all(|head| head.get("data").is_none()), "{input}");
+    assert!(input.contains("     1\tone <|im_end|>\n"), "{input}");
     fs::remove_file(place.root.join("a.txt")).unwrap();
-    let told = place.model_input(&["--json"]);
-    assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
+    let input = place.model_input(&["--json"]);
+    assert_eq!(heads(&input)[0]["data"]["files_modified"], json!(["a.txt"]), "{input}");
     fs::remove_file(place.root.join("a.txt")).unwrap();
-    let told = place.model_input(&["--results", "data=on"]);
-    assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
+    let input = place.model_input(&["--results", "data=on"]);
+    assert_eq!(heads(&input)[0]["data"]["files_modified"], json!(["a.txt"]), "{input}");
     fs::remove_file(place.root.join("a.txt")).unwrap();
-    let told = Place::new("[results]\ndata = \"on\"\n").model_input(&[]);
-    assert_eq!(heads(&told)[0]["data"]["files_modified"], json!(["a.txt"]), "{told}");
+    let input = Place::new("[results]\ndata = \"on\"\n").model_input(&[]);
+    assert_eq!(heads(&input)[0]["data"]["files_modified"], json!(["a.txt"]), "{input}");
 }
 
 #[test]
 fn the_format_the_nonce_and_the_tokens_are_settings() {
     let place = Place::new("[results]\nformat = \"json\"\nnonce = \"on\"\nbreak_tokens = \"on\"\n");
-    let told = place.model_input(&[]);
-    let read = &heads(&told)[1];
+    let input = place.model_input(&[]);
+    let read = &heads(&input)[1];
     assert_eq!(read["output"], "     1\tone <|im_end|>\n");
-    assert!(!told.contains("<|im_end|>") && read["data"].is_null(), "{told}");
+    assert!(!input.contains("<|im_end|>") && read["data"].is_null(), "{input}");
     let nonce = read["nonce"].as_str().expect("there is one").to_owned();
-    assert!(nonce.len() == 16 && heads(&told).iter().all(|head| head["nonce"] == nonce.as_str()), "{told}");
+    assert!(nonce.len() == 16 && heads(&input).iter().all(|head| head["nonce"] == nonce.as_str()), "{input}");
     // The next run has a new nonce, and the command line overrides the file.
-    let told = place.model_input(&["--results", "text", "--results", "break_tokens=off"]);
-    assert!(told.contains("     1\tone <|im_end|>\n"), "{told}");
-    let other = heads(&told)[0]["nonce"].as_str().expect("there is one").to_owned();
+    let input = place.model_input(&["--results", "text", "--results", "break_tokens=off"]);
+    assert!(input.contains("     1\tone <|im_end|>\n"), "{input}");
+    let other = heads(&input)[0]["nonce"].as_str().expect("there is one").to_owned();
     assert_ne!(nonce, other);
     assert!(heads(&place.model_input(&["--results", "nonce=off"]))[0].get("nonce").is_none());
 }

@@ -282,7 +282,7 @@ fn a_stopped_call_is_reported_in_words_for_users() {
     let call = format!(
         "I write it.\n\n```tool\n{{\"name\": \"write_file\", \"args\": {{\"path\": \"n.txt\", \"content\": \"{lines}"
     );
-    for (language, told, ended) in [
+    for (language, message, ended) in [
         ("en", "→ write_file n.txt  ✗ stopped while it was written; it did not run\n", "\nstopped\n"),
         ("pt", "→ write_file n.txt  ✗ interrompida enquanto era escrita; não foi executada\n", "\ninterrompido\n"),
     ] {
@@ -295,7 +295,7 @@ fn a_stopped_call_is_reported_in_words_for_users() {
         screen.press("\u{3}");
         screen.wait_for(ended);
         let contents = screen.wait_for_last(">");
-        assert!(contents.contains(told) && !contents.contains("malformed") && !contents.contains('│'), "{contents}");
+        assert!(contents.contains(message) && !contents.contains("malformed") && !contents.contains('│'), "{contents}");
     }
 }
 

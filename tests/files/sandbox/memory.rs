@@ -12,12 +12,12 @@ fn all() -> [Settings; 3] {
 }
 
 fn is_killed_for_memory(result: &ToolResult) -> bool {
-    let told = |failure: &toolfence_protocol::ToolFailure| {
+    let is_memory_failure = |failure: &toolfence_protocol::ToolFailure| {
         failure.code == ErrorCode::ExitStatus
             && failure.message.to_string().contains("used more than 100 MiB of memory")
             && failure.message.to_string().contains("sandbox.memory")
     };
-    result.exit_code == Some(137) && result.error.as_ref().is_some_and(told)
+    result.exit_code == Some(137) && result.error.as_ref().is_some_and(is_memory_failure)
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn bytes_characters_and_long_lines_are_limited() {
     assert_eq!(lines[0], "ö".repeat(2000));
     assert_eq!(lines[1], format!("{} [line cut: 2000 of 300000 characters shown]", "ü".repeat(2000)));
     assert_eq!((lines[2], file.cut_lines), ("end", 1));
-    let told = ReadFile { language: toolfence_protocol::Language::Portuguese, ..ReadFile::new("long") };
-    let file = read(&place, &told).expect("it is text");
+    let in_portuguese = ReadFile { language: toolfence_protocol::Language::Portuguese, ..ReadFile::new("long") };
+    let file = read(&place, &in_portuguese).expect("it is text");
     assert!(file.text.ends_with("ü [linha cortada: 2000 de 300000 caracteres mostrados]\nend\n"));
 }
 

@@ -218,10 +218,10 @@ fn a_damaged_profile_is_reported_once_and_learned_again() {
     place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
     let path = place.files("json").remove(0);
     std::fs::write(&path, "{\"v\":1,").unwrap();
-    let told = |ran: &Ran| ran.err.matches("the profile of this backend cannot be read").count();
+    let count_warnings = |ran: &Ran| ran.err.matches("the profile of this backend cannot be read").count();
     let first = place.asks(&[], &[("Yes.\n", "stop")]);
-    assert_eq!((first.status, told(&first)), (0, 1), "{}", first.err);
-    assert_eq!(told(&place.asks(&[], &[("Yes.\n", "stop")])), 0);
+    assert_eq!((first.status, count_warnings(&first)), (0, 1), "{}", first.err);
+    assert_eq!(count_warnings(&place.asks(&[], &[("Yes.\n", "stop")])), 0);
     assert_eq!(place.files("broken").len(), 1, "it is kept for whoever wants to look");
     place.asks(&[], &[("Hm.\n</think>\nYes.\n", "stop")]);
     assert_eq!(place.known()[0]["reasoning"]["value"], "opened", "and learned anew");

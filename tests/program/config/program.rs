@@ -52,8 +52,8 @@ impl Place {
     fn value(&self, key: &str, args: &[&str]) -> (Value, String) {
         let ran = self.run(&[&["config", "show", "--json"], args].concat(), "");
         assert_eq!(ran.status, 0, "{}", ran.err);
-        let told: Value = serde_json::from_str(&ran.out).unwrap();
-        let found = told["values"].as_array().unwrap().iter().find(|value| value["key"] == key).unwrap().clone();
+        let listed: Value = serde_json::from_str(&ran.out).unwrap();
+        let found = listed["values"].as_array().unwrap().iter().find(|value| value["key"] == key).unwrap().clone();
         (found["value"].clone(), found["origin"]["layer"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -276,16 +276,16 @@ fn mistakes_are_reported_in_the_language_of_the_user() {
         ),
         ("[paths]\ndeny = [\"a[\"]\n", "não foi possível ler o glob de caminho \"a[\""),
     ];
-    for (text, told) in wrong {
+    for (text, message) in wrong {
         let ran = Place::new().own(text).run(&["config", "show", "--lang", "pt"], "");
-        assert!(ran.status == 2 && ran.err.contains(told), "{told}: {}", ran.err);
+        assert!(ran.status == 2 && ran.err.contains(message), "{message}: {}", ran.err);
     }
     // The user's `lang` also applies to errors in the project's file.
     let place = Place::new().own("lang = \"pt\"\nask = \"always\"\n").project("model = \"x\"\n");
     let ran = place.run(&["tools"], "");
-    let told = "model define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
+    let message = "model define algo que um projeto não pode escolher por conta própria, por isso só vale em um arquivo em que você \
                 confia. Leia o arquivo e depois execute `coder config trust`; ou retire a chave.";
-    assert!(ran.status == 2 && ran.err.contains(told), "{}", ran.err);
+    assert!(ran.status == 2 && ran.err.contains(message), "{}", ran.err);
     let place = place.project("ask = \"never\"\n");
     let note = ".toolfence.toml:1: ask = never é mais permissivo que always, por isso não tem efeito.";
     assert!(place.run(&["config", "show"], "").out.contains(note));

@@ -339,20 +339,9 @@ impl Markdown {
                     reading.kind = Kind::Fence { fence, length, indent, info };
                     return reading;
                 }
-                if let Some(head) = head {
-                    // A delimiter row must have as many cells as the head (GFM, 4.10).
-                    if head.piped
-                        && let Some(sides) = table::sides(text)
-                        && sides.len() == table::cells(&head.text).len()
-                    {
-                        reading.kind = Kind::Sides(sides);
-                        return reading;
-                    }
-                    // Below a paragraph, `---` is an underline and not a rule (CommonMark, 4.1).
-                    if let Some(level) = underline(text) {
-                        reading.kind = Kind::Underline(level);
-                        return reading;
-                    }
+                if let Some(kind) = head.and_then(|head| below_head(head, text)) {
+                    reading.kind = kind;
+                    return reading;
                 }
                 // `* * *` is a rule and not a list, so rules precede list items (CommonMark, 4.1).
                 if is_rule(text) {
@@ -780,6 +769,19 @@ fn expanded(line: &str) -> String {
         }
     }
     out
+}
+
+/// Classifies a line below a single line of text: the delimiter row of a table, or the underline of a heading.
+fn below_head<'l>(head: &Paragraph, text: &'l str) -> Option<Kind<'l>> {
+    // A delimiter row must have as many cells as the head (GFM, 4.10).
+    if head.piped
+        && let Some(sides) = table::sides(text)
+        && sides.len() == table::cells(&head.text).len()
+    {
+        return Some(Kind::Sides(sides));
+    }
+    // Below a paragraph, `---` is an underline and not a rule (CommonMark, 4.1).
+    underline(text).map(Kind::Underline)
 }
 
 /// Removes a quote mark from a line; `None` if the line does not begin with one.

@@ -78,6 +78,66 @@ impl SlowNote<'_> {
     }
 }
 
+/// Decides whether the changes are kept; the error is the reason why they are not.
+async fn accept_changes(
+    commands: &CommandRunner,
+    run: &Arc<LayerRun>,
+    sorted: &Arc<Sorted>,
+    command: &str,
+    asks: &Acceptance<'_>,
+) -> Result<Result<(), Text>, ToolError> {
+    let Acceptance { permit, progress, .. } = *asks;
+    // The user must see changes that instruct agents, and the changes of a command that was killed in the middle of its
+    // work.
+    let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
+    let consent = match sorted.repositories.lose_history() {
+        true => permit.map_or(Consent::Refused, Permit::consent_to_lost_history),
+        false => permit.map_or(Consent::Refused, Permit::consent_to_changes),
+    };
+    let keeping = match consent {
+        Consent::Given if needs_answer => Consent::Ask,
+        keeping => keeping,
+    };
+    Ok(match (keeping, permit) {
+        (Consent::Given, _) => Ok(()),
+        (Consent::Ask, Some(permit)) => {
+            let language = permit.language();
+            let (run, sorted, command) = (Arc::clone(run), Arc::clone(sorted), command.to_owned());
+            let write = move |workspace: &Workspace, _: &Stop| {
+                Ok(question::about_changes(workspace, &run, &sorted, &command, language))
+            };
+            let (summary, files, details) = blocking(commands.workspace(), write).await?;
+            progress.ask(permit.ask_about_changes(summary, files, details)).await
+        }
+        _ => Err(text!("this conversation is in plan mode")),
+    })
+}
+
+/// Decides whether the build output is put into the project.
+async fn accept_output(
+    commands: &CommandRunner,
+    run: &Arc<LayerRun>,
+    sorted: &Arc<Sorted>,
+    command: &str,
+    asks: &Acceptance<'_>,
+) -> Result<bool, ToolError> {
+    let Acceptance { permit, progress, has_network } = *asks;
+    Ok(match (permit.map_or(Consent::Given, Permit::consent_to_output), permit) {
+        (Consent::Given, _) => true,
+        (Consent::Ask, _) if has_network => true,
+        (Consent::Ask, Some(permit)) => {
+            let language = permit.language();
+            let (run, sorted, command) = (Arc::clone(run), Arc::clone(sorted), command.to_owned());
+            let write = move |workspace: &Workspace, _: &Stop| {
+                Ok(question::about_output(workspace, &run, &sorted, &command, language))
+            };
+            let (summary, details) = blocking(commands.workspace(), write).await?;
+            progress.ask(permit.ask_about_output(summary, details)).await.is_ok()
+        }
+        _ => false,
+    })
+}
+
 /// Decides about the files that a command wrote, and puts the accepted ones into the project.
 pub(crate) async fn keep_accepted(
     commands: &Arc<CommandRunner>,
@@ -85,7 +145,7 @@ pub(crate) async fn keep_accepted(
     command: &str,
     asks: &Acceptance<'_>,
 ) -> Result<KeptChanges, ToolError> {
-    let Acceptance { permit, progress, has_network } = *asks;
+    let Acceptance { permit, progress, .. } = *asks;
     // First phase: sort the entries and determine what the permit allows.
     let run = Arc::new(run);
     let sort = {
@@ -98,49 +158,12 @@ pub(crate) async fn keep_accepted(
     let sorted = Arc::new(noting.report_if_slow(blocking(commands.workspace(), sort), sorting).await?);
     let mut settled =
         KeptChanges { left_out: sorted.left_out.clone(), amount: sorted.amount(), ..KeptChanges::default() };
-    let mut keeps_changes = Ok(());
-    if !sorted.changes.is_empty() {
-        // The user must see changes that instruct agents, and the changes of a command that was killed in the middle of
-        // its work.
-        let needs_answer = !sorted.instructions.is_empty() || run.outcome.timed_out || run.outcome.stopped;
-        let consent = match sorted.repositories.lose_history() {
-            true => permit.map_or(Consent::Refused, Permit::consent_to_lost_history),
-            false => permit.map_or(Consent::Refused, Permit::consent_to_changes),
-        };
-        let keeping = match consent {
-            Consent::Given if needs_answer => Consent::Ask,
-            keeping => keeping,
-        };
-        keeps_changes = match (keeping, permit) {
-            (Consent::Given, _) => Ok(()),
-            (Consent::Ask, Some(permit)) => {
-                let (run, sorted, command) = (Arc::clone(&run), Arc::clone(&sorted), command.to_owned());
-                let write = move |workspace: &Workspace, _: &Stop| {
-                    Ok(question::about_changes(workspace, &run, &sorted, &command, language))
-                };
-                let (summary, files, details) = blocking(commands.workspace(), write).await?;
-                progress.ask(permit.ask_about_changes(summary, files, details)).await
-            }
-            _ => Err(text!("this conversation is in plan mode")),
-        };
-    }
+    let keeps_changes = match sorted.changes.is_empty() {
+        true => Ok(()),
+        false => accept_changes(commands, &run, &sorted, command, asks).await?,
+    };
     // Second phase: decide about the build output.
-    let mut keeps_output = false;
-    if !sorted.output.is_empty() {
-        keeps_output = match (permit.map_or(Consent::Given, Permit::consent_to_output), permit) {
-            (Consent::Given, _) => true,
-            (Consent::Ask, _) if has_network => true,
-            (Consent::Ask, Some(permit)) => {
-                let (run, sorted, command) = (Arc::clone(&run), Arc::clone(&sorted), command.to_owned());
-                let write = move |workspace: &Workspace, _: &Stop| {
-                    Ok(question::about_output(workspace, &run, &sorted, &command, language))
-                };
-                let (summary, details) = blocking(commands.workspace(), write).await?;
-                progress.ask(permit.ask_about_output(summary, details)).await.is_ok()
-            }
-            _ => false,
-        };
-    }
+    let keeps_output = !sorted.output.is_empty() && accept_output(commands, &run, &sorted, command, asks).await?;
     let (wanted_changes, wanted_output) = (keeps_changes.is_ok() && !sorted.changes.is_empty(), keeps_output);
     // Third phase: output that is not put into the project moves to the session. This precedes the changes, because a
     // new folder is put into the project as a whole, and its unwanted entries are deleted.

@@ -333,3 +333,20 @@ fn secrets_of_the_system() -> Vec<Name> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_with_a_token_or_too_long_to_search_are_hidden() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let file = |text: &str| {
+            fs::write(folder.path().join("config"), text).expect("it can be written");
+            credentials(folder.path()).len()
+        };
+        assert_eq!(file("[net]\nretry = 3\n"), 0);
+        assert_eq!(file("[registry]\ntoken = \"x\"\n"), 1);
+        assert_eq!(file(&"# a comment\n".repeat(100_000)), 1);
+    }
+}

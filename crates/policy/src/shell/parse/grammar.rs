@@ -1,6 +1,8 @@
 //! Parses with one loop over an explicit stack of lists, words and quotes, so that hostile nesting cannot overflow the
 //! thread's stack.
 
+mod redirections;
+
 use super::builtins;
 use super::documents::Document;
 use super::source::Source;
@@ -581,7 +583,7 @@ impl<'t, 'p> Reader<'t, 'p> {
         // `2>x`: the digits are the descriptor only if nothing separates them from the operator and nothing in them is
         // quoted.
         if is_before_redirection && let Some(text) = word.plain() {
-            match redirected_descriptor(text) {
+            match redirections::descriptor(text) {
                 Some(true) => {
                     let name = text.trim_matches(['{', '}']).to_owned();
                     return self.begin_descriptor(name);
@@ -624,85 +626,6 @@ impl<'t, 'p> Reader<'t, 'p> {
         } else {
             list.command.words.extend(word.finish());
         }
-        Ok(())
-    }
-
-    /// Accepts a word such as `2` or `{name}` that is the descriptor of the redirection after it.
-    fn begin_descriptor(&mut self, name: String) -> ParseResult {
-        let is_input = self.source.peek() == Some('<');
-        let list = self.list();
-        list.command.names_input |= is_input;
-        if is_name(&name) {
-            // Bash puts the number of the descriptor into the variable.
-            let value = ShellWord::Unknown { prefix: String::new(), several: false, number: true };
-            list.command.assignments.push(Assignment { name, value });
-        }
-        if list.spot != ListPosition::Compound {
-            list.spot = ListPosition::Words;
-        }
-        Ok(())
-    }
-
-    fn read_redirection(&mut self) -> ParseResult {
-        let first = self.source.take();
-        let source = &mut self.source;
-        let operator = match first {
-            Some('<') if source.take_if('<') => {
-                if source.take_if('<') {
-                    "<<<"
-                } else {
-                    let strip = source.take_if('-');
-                    return self.begin_document(strip);
-                }
-            }
-            Some('<') if source.take_if('>') => "<>",
-            Some('<') if source.take_if('&') => "<&",
-            Some('<') => "<",
-            _ if source.take_if('>') => ">>",
-            _ if source.take_if('&') => ">&",
-            _ if source.take_if('|') => ">|",
-            _ => ">",
-        };
-        self.begin_redirection(operator)
-    }
-
-    fn begin_redirection(&mut self, operator: &'static str) -> ParseResult {
-        let position = self.source.position();
-        let list = self.list();
-        if list.redirect.is_some() {
-            return self.refuse("a redirection without a target");
-        }
-        if list.spot != ListPosition::Compound {
-            list.spot = ListPosition::Words;
-        }
-        let command = &mut list.command;
-        if command.words.is_empty() && command.assignments.is_empty() && command.redirections.is_empty() {
-            command.position = position;
-        }
-        list.redirect = Some(operator);
-        Ok(())
-    }
-
-    /// Reads the delimiter of a here-document, whose text follows the line.
-    fn begin_document(&mut self, strip: bool) -> ParseResult {
-        self.begin_redirection("<<")?;
-        let list = self.list();
-        // `read_delimiter` takes the delimiter at once, because nothing in it is expanded: POSIX, Shell Command
-        // Language 2.7.4.
-        list.redirect = None;
-        list.ends_with_document = list.in_substitution;
-        if list.in_substitution && (list.closer != Closer::Substitution || list.spot == ListPosition::Compound) {
-            return self.refuse("a here-document of a compound command in a substitution");
-        }
-        // The text follows the line. `finish` moves it into the redirection, whose target is unknown until then.
-        let index = self.parser.documents.len();
-        let target = ShellWord::Unknown { prefix: String::new(), several: false, number: false };
-        self.parser.documents.push(target.clone());
-        self.list().command.redirections.push(Redirection { operator: "<<", target, document: Some(index) });
-        let Some(document) = Document::read_delimiter(&mut self.source, strip, index) else {
-            return self.refuse("the delimiter of a here-document");
-        };
-        self.pending.push(document);
         Ok(())
     }
 
@@ -904,16 +827,6 @@ impl<'t, 'p> Reader<'t, 'p> {
         }
         Ok(())
     }
-}
-
-/// Reports whether a word directly before `<` or `>` is its descriptor. `Some(false)` means that this depends on the
-/// version of bash.
-fn redirected_descriptor(text: &str) -> Option<bool> {
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(text.len() <= 9);
-    }
-    let name = text.strip_prefix('{')?.strip_suffix('}')?;
-    if is_name(name) { Some(true) } else { name.contains('[').then_some(false) }
 }
 
 fn is_reserved(word: &str) -> bool {
